@@ -1,0 +1,1 @@
+"""The database: an index of claims, runs and verdicts. The run folder remains the proof."""
