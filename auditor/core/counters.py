@@ -1,0 +1,62 @@
+"""What a server's own counters say, and the difference between two scrapes."""
+
+from auditor.core.record import Record
+
+
+class Counters(Record):
+    """Cumulative counts since a server started; None where it has no such counter."""
+
+    delivered: int | None = None
+    """Tokens generated and handed to clients."""
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    drafted: int | None = None
+    accepted: int | None = None
+    """Counted before the cut at the end of a request on every engine read so far."""
+    verify_steps: int | None = None
+    accepted_by_position: tuple[int, ...] | None = None
+    steps: int | None = None
+    """F + P + S: one per request and target step that gave it tokens, prefill included."""
+    decode_calls: int | None = None
+    """Calls of the target model, prefill batches included (llama.cpp)."""
+    requests: int | None = None
+    """Requests finished."""
+    running: int | None = None
+    """Requests in flight when scraped; a gauge, not a counter."""
+    started: float | None = None
+    """A stamp that changes when the server restarts."""
+
+    def since(self, before: "Counters") -> "Counters":
+        """Counts between two scrapes; raises ValueError when a counter ran backwards (restart)."""
+        if self.started != before.started:
+            raise ValueError("the server restarted between the scrapes")
+        values: dict[str, object] = {}
+        for name in _CUMULATIVE:
+            after, earlier = getattr(self, name), getattr(before, name)
+            if after is None:
+                continue
+            # A labelled counter is absent until it is first used, so absent before counts from zero.
+            delta = after - (earlier or 0)
+            if delta < 0:
+                raise ValueError(f"the counter {name} ran backwards, from {earlier} to {after}")
+            values[name] = delta
+        if self.accepted_by_position is not None:
+            earlier_positions = before.accepted_by_position or ()
+            padded = (*earlier_positions, *(0,) * len(self.accepted_by_position))
+            values["accepted_by_position"] = tuple(
+                now - then for now, then in zip(self.accepted_by_position, padded, strict=False)
+            )
+        return Counters.model_validate(values)
+
+
+_CUMULATIVE = (
+    "delivered",
+    "prompt_tokens",
+    "cached_tokens",
+    "drafted",
+    "accepted",
+    "verify_steps",
+    "steps",
+    "decode_calls",
+    "requests",
+)
