@@ -1,0 +1,143 @@
+"""The wire log: what was sent and what came, byte for byte, with the time of every socket read.
+
+A file of zstd frames, each complete in itself, so that a killed process loses only the frame it had not written. The
+frames hold, one after the other, records of
+
+    kind u8 | exchange u32 | t_ns i64 | kernel_ns i64 | length u32 | payload
+
+in little-endian order. `t_ns` is the client's monotonic clock; `kernel_ns` is the kernel's receive time on the
+realtime clock, 0 where the system gives none. CLOCK records hold both clocks read together and relate the two.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import orjson
+import zstandard
+
+from auditor.errors import EvidenceError
+
+MAGIC = b"AUDITWIRE\x01"
+"""First bytes of the first frame; the last of them is the version of the format."""
+_HEAD = struct.Struct("<BIqqI")
+MAX_PAYLOAD = 1 << 28
+"""Longest payload that is believed, in bytes; more means a damaged file."""
+
+
+class Kind(IntEnum):
+    """What a record of the wire log tells."""
+
+    OPEN = 1
+    """An exchange begins; payload: its purpose and place in the plan, as JSON."""
+    CONNECT = 2
+    """The connection is there; payload: JSON with `start_ns`, `reused`, `peer`."""
+    SEND = 3
+    """The first byte of the request is handed to the system; payload: the request, secrets struck out."""
+    SENT = 4
+    """The last byte of the request was handed to the system."""
+    READ = 5
+    """A socket read; payload: its bytes."""
+    CLOSE = 6
+    """The exchange is over; payload: JSON with `how` and, where it broke, `words`."""
+    CLOCK = 7
+    """Both clocks, read together; payload: JSON with `error_ns`."""
+    MARK = 8
+    """A moment of the run; payload: JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireRecord:
+    """One record of the wire log."""
+
+    kind: Kind
+    exchange: int
+    t_ns: int
+    kernel_ns: int
+    payload: bytes
+
+    def json(self) -> dict[str, Any]:
+        """The payload as a JSON object; raises EvidenceError."""
+        try:
+            value = orjson.loads(self.payload)
+        except orjson.JSONDecodeError as error:
+            raise EvidenceError(f"the wire log holds a {self.kind.name} record that is not JSON ({error})") from error
+        if not isinstance(value, dict):
+            raise EvidenceError(f"the wire log holds a {self.kind.name} record that is not an object")
+        return value
+
+
+def encode(record: WireRecord) -> bytes:
+    """The bytes of one record, uncompressed."""
+    head = _HEAD.pack(record.kind, record.exchange, record.t_ns, record.kernel_ns, len(record.payload))
+    return head + record.payload
+
+
+def frame(records: Iterable[WireRecord], *, first: bool = False) -> bytes:
+    """One compressed frame; `first` puts the magic ahead."""
+    body = b"".join(map(encode, records))
+    return zstandard.ZstdCompressor(level=3, write_checksum=True).compress(MAGIC + body if first else body)
+
+
+@dataclass(frozen=True, slots=True)
+class WireLog:
+    """A wire log that was read."""
+
+    records: tuple[WireRecord, ...]
+    damage: str | None
+    """Why reading stopped before the end of the file, None when it did not."""
+
+
+def read_wire(path: Path) -> WireLog:
+    """Read a wire log; a torn last frame, as a killed process leaves it, is reported and not an error.
+
+    Raises EvidenceError when the file is not a wire log or is of a newer version.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise EvidenceError(f"the wire log cannot be read ({error.strerror})", where=str(path)) from error
+    records: list[WireRecord] = []
+    damage = None
+    try:
+        for position, body in enumerate(_frames(data)):
+            records.extend(_records(_checked(body, path) if position == 0 else body))
+    except (zstandard.ZstdError, struct.error, ValueError) as error:
+        damage = str(error)
+    return WireLog(tuple(records), damage)
+
+
+def _checked(body: bytes, path: Path) -> bytes:
+    if not body.startswith(MAGIC[:-1]):
+        raise EvidenceError("this is not a wire log", where=str(path))
+    if body[: len(MAGIC)] != MAGIC:
+        raise EvidenceError(
+            f"the wire log has format {body[len(MAGIC) - 1]}, this tool reads 1",
+            where=str(path),
+            remedy="use a newer version of the tool",
+        )
+    return body[len(MAGIC) :]
+
+
+def _frames(data: bytes) -> Iterator[bytes]:
+    while data:
+        decompressor = zstandard.ZstdDecompressor().decompressobj()
+        body = decompressor.decompress(data)
+        if not decompressor.eof:
+            raise ValueError("the last frame is incomplete")
+        yield body
+        data = decompressor.unused_data
+
+
+def _records(body: bytes) -> Iterator[WireRecord]:
+    at = 0
+    while at < len(body):
+        kind, exchange, t_ns, kernel_ns, length = _HEAD.unpack_from(body, at)
+        at += _HEAD.size
+        if length > MAX_PAYLOAD or at + length > len(body):
+            raise ValueError("a record is longer than its frame")
+        yield WireRecord(Kind(kind), exchange, t_ns, kernel_ns, body[at : at + length])
+        at += length
