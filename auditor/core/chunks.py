@@ -59,7 +59,12 @@ def read_chunk(data: bytes) -> Chunk:
     value, has_nan = _load(data)
     if not isinstance(value, dict):
         raise ChunkError(f"an event is {type(value).__name__}, not an object")
-    texts, reasonings, tools, ids, finish, indexes = [], [], [], None, None, []
+    texts: list[str] = []
+    reasonings: list[str] = []
+    tools: list[str] = []
+    indexes: list[int] = []
+    ids: tuple[int, ...] | None = None
+    finish = None
     for choice in _objects(value.get("choices")):
         index = choice.get("index")
         indexes.append(index if isinstance(index, int) else 0)

@@ -1,6 +1,5 @@
 """From the wire log to exchanges: what was asked, what came back, and when each event was whole."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal

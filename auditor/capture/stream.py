@@ -1,0 +1,320 @@
+"""The receiving side, behind httpx's own seam: a transport that logs every byte with its time and parses none.
+
+URL, headers, auth, TLS settings and errors stay httpx's. Of a response only its head and its end are looked for; the
+caller wakes twice, not once per token.
+"""
+
+import asyncio
+import errno
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from auditor import __version__
+from auditor.capture.connection import Connection
+from auditor.capture.wirelog import WireWriter
+from auditor.core.evidence import is_event_stream
+from auditor.core.http1 import FramingError, ResponseReader
+from auditor.core.wire import Kind
+
+CONNECT_TIMEOUT_S = 10.0
+_PLAIN_HEADERS = frozenset(
+    b"host accept accept-encoding connection user-agent content-type content-length x-request-id".split()
+)
+"""Header fields whose values may be written down; all others are struck out."""
+
+
+@dataclass(slots=True)
+class Flight:
+    """A request on its way: what to write beside it, how long to wait, and how it goes."""
+
+    meta: dict[str, Any]
+    """Purpose and place in the plan; written to the log."""
+    first_token_ns: int = 600 * 10**9
+    stall_ns: int = 120 * 10**9
+    exchange: int = 0
+    events: int = 0
+    """Lines that begin a data field, roughly the events so far; for the progress display only."""
+    last: bytes = b""
+    """The last read; for the progress display only."""
+    how: str | None = None
+    words: str | None = None
+
+
+@dataclass(slots=True)
+class _Wait:
+    """What the readers of one response share."""
+
+    reader: ResponseReader
+    body: list[bytes] = field(default_factory=list)
+    head: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    last_ns: int = 0
+    reads: int = 0
+
+
+class CapturingTransport(httpx.AsyncBaseTransport):
+    """HTTP/1.1 with keep-alive over sockets of our own.
+
+    A request's `extensions["flight"]` is its Flight; without one it is logged as a probe. The body of an event stream
+    goes to the log and nowhere else; any other body is also handed to the caller.
+    """
+
+    def __init__(self, log: WireWriter, *, context: ssl.SSLContext | None = None) -> None:
+        self._log, self._context = log, context
+        self._idle: dict[tuple[str, str, int], list[Connection]] = {}
+        self.kernel_stamps = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send it; returns when the response head is there. Raises httpx's transport errors."""
+        flight = request.extensions.get("flight") or Flight({"purpose": "probe"})
+        flight.exchange = self._log.new_exchange()
+        body = await request.aread()
+        meta = {**flight.meta, "method": request.method, "target": request.url.path}
+        self._log.add_json(Kind.OPEN, flight.exchange, time.perf_counter_ns(), meta)
+        try:
+            connection = await self._connection(request, flight)
+        except BaseException as error:
+            self._fail(flight, request, error, connecting=True)
+            raise
+        wait = _Wait(ResponseReader(request_method=request.method))
+        try:
+            await self._send(connection, request, body, flight, wait)
+            await _until(wait.head, wait, flight)
+        except BaseException as error:
+            connection.close()
+            self._fail(flight, request, error)
+            raise
+        head = wait.reader.head
+        if head is None:
+            connection.close()
+            raise httpx.RemoteProtocolError(flight.words or "the server closed without an answer", request=request)
+        return httpx.Response(
+            head.status,
+            headers=list(head.fields),
+            stream=_Body(self, connection, request, flight, wait),
+            extensions={"flight": flight},
+        )
+
+    async def open_ahead(self, url: httpx.URL, count: int) -> None:
+        """Open connections before they are needed, so that connecting is in nobody's time to first token."""
+        key = _origin(url)
+        idle = self._idle.setdefault(key, [])
+        while len(idle) < count:
+            idle.append(await self._open(url))
+
+    async def aclose(self) -> None:
+        """Close the idle connections."""
+        for connections in self._idle.values():
+            for connection in connections:
+                connection.close()
+        self._idle.clear()
+
+    async def _open(self, url: httpx.URL) -> Connection:
+        scheme, host, port = _origin(url)
+        context = None
+        if scheme == "https":
+            context = self._context or ssl.create_default_context()
+        connection = await Connection.open(host, port, context=context, timeout_s=CONNECT_TIMEOUT_S)
+        self.kernel_stamps = connection.kernel_stamps
+        return connection
+
+    async def _connection(self, request: httpx.Request, flight: Flight) -> Connection:
+        start = time.perf_counter_ns()
+        idle = self._idle.setdefault(_origin(request.url), [])
+        connection = None
+        while idle and connection is None:
+            connection = idle.pop()
+            if connection.is_stale():
+                connection.close()
+                connection = None
+        reused = connection is not None
+        if connection is None:
+            connection = await self._open(request.url)
+        what = {"start_ns": start, "reused": reused, "peer": connection.peer, "tls": request.url.scheme == "https"}
+        self._log.add_json(Kind.CONNECT, flight.exchange, time.perf_counter_ns(), what)
+        return connection
+
+    async def _send(
+        self, connection: Connection, request: httpx.Request, body: bytes, flight: Flight, wait: _Wait
+    ) -> None:
+        log, exchange = self._log, flight.exchange
+
+        def on_read(t_ns: int, kernel_ns: int, data: bytes) -> None:
+            if not data:
+                wait.reader.eof()
+                self._finish(connection, flight, wait, "eof")
+                return
+            log.add(Kind.READ, exchange, t_ns, data, kernel_ns)
+            wait.last_ns, wait.reads = t_ns, wait.reads + 1
+            try:
+                piece = wait.reader.feed(data)
+            except FramingError as error:
+                flight.words = str(error)
+                self._finish(connection, flight, wait, "error")
+                return
+            if wait.reader.head is not None:
+                wait.head.set()
+                if is_event_stream(wait.reader.head):
+                    flight.events += piece.count(b"data:")
+                    flight.last = piece
+                else:
+                    wait.body.append(piece)
+            if wait.reader.complete:
+                self._finish(connection, flight, wait, "complete")
+
+        wait.last_ns = time.perf_counter_ns()
+        connection.start_reading(on_read)
+        head = _request_head(request)
+        async with asyncio.timeout(flight.first_token_ns / 1e9):
+            sent, done = await connection.send(head + body)
+        log.add(Kind.SEND, exchange, sent, _struck_head(request) + body)
+        log.add(Kind.SENT, exchange, done)
+
+    def _finish(self, connection: Connection, flight: Flight, wait: _Wait, how: str) -> None:
+        """The exchange is over: write how, and wake whoever waits."""
+        if flight.how is None:
+            if connection.failure is not None:
+                how, flight.words = "reset", str(connection.failure)
+            self._end(flight, how)
+        connection.stop_reading()
+        wait.head.set()
+        wait.over.set()
+
+    def _end(self, flight: Flight, how: str) -> None:
+        flight.how = how
+        what = {"how": how} | ({"words": flight.words} if flight.words else {})
+        self._log.add_json(Kind.CLOSE, flight.exchange, time.perf_counter_ns(), what)
+
+    def _fail(
+        self, flight: Flight, request: httpx.Request, error: BaseException, *, connecting: bool = False
+    ) -> None:
+        """Write how it broke, and raise the same in httpx's words where httpx has words for it."""
+        how, mapped = _map_error(error, request, connecting=connecting)
+        flight.words = flight.words or str(mapped or error) or type(error).__name__
+        if flight.how is None:
+            self._end(flight, how)
+        if mapped is not None:
+            raise mapped from error
+
+    def _release(self, connection: Connection, request: httpx.Request, wait: _Wait) -> None:
+        head = wait.reader.head
+        keep = (
+            wait.reader.complete
+            and not wait.reader.rest
+            and connection.failure is None
+            and head is not None
+            and (head.get("connection") or "").lower() != "close"
+        )
+        if keep:
+            self._idle.setdefault(_origin(request.url), []).append(connection)
+        else:
+            connection.close()
+
+
+class _Body(httpx.AsyncByteStream):
+    """Waits for the end of a response; yields the body unless it went to the log alone."""
+
+    def __init__(
+        self,
+        transport: CapturingTransport,
+        connection: Connection,
+        request: httpx.Request,
+        flight: Flight,
+        wait: _Wait,
+    ) -> None:
+        self._transport, self._connection, self._request = transport, connection, request
+        self._flight, self._wait = flight, wait
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            await _until(self._wait.over, self._wait, self._flight)
+        except BaseException as error:
+            self._transport._fail(self._flight, self._request, error)
+            raise
+        for piece in self._wait.body:
+            yield piece
+        if not self._wait.reader.complete:
+            words = self._flight.words or "the connection closed before the response was complete"
+            raise httpx.RemoteProtocolError(words, request=self._request)
+
+    async def aclose(self) -> None:
+        if self._flight.how is None:
+            self._transport._fail(self._flight, self._request, asyncio.CancelledError("given up by the client"))
+        self._connection.stop_reading()
+        self._transport._release(self._connection, self._request, self._wait)
+
+
+async def _until(event: asyncio.Event, wait: _Wait, flight: Flight) -> None:
+    """Wait for it, as long as the server is not silent for too long; raises TimeoutError."""
+    while not event.is_set():
+        limit = flight.stall_ns if wait.reads > 1 else flight.first_token_ns
+        left = wait.last_ns + limit - time.perf_counter_ns()
+        if left <= 0:
+            raise TimeoutError(f"the server was silent for {limit / 1e9:.0f} s")
+        try:
+            async with asyncio.timeout(left / 1e9):
+                await event.wait()
+        except TimeoutError:
+            continue
+
+
+def _map_error(
+    error: BaseException, request: httpx.Request, *, connecting: bool
+) -> tuple[str, httpx.TransportError | None]:
+    """How the log names it, and what httpx would raise; None for what is not the transport's."""
+    if isinstance(error, TimeoutError):
+        if connecting:
+            return "timeout", httpx.ConnectTimeout("no connection within the time limit", request=request)
+        return "timeout", httpx.ReadTimeout(str(error), request=request)
+    if isinstance(error, ssl.SSLError):
+        words = getattr(error, "verify_message", None) or error.reason or str(error)
+        return "error", httpx.ConnectError(f"TLS: {words}", request=request)
+    if isinstance(error, socket.gaierror):
+        return "error", httpx.ConnectError(f"the name {request.url.host!r} is not known", request=request)
+    if isinstance(error, OSError):
+        words = error.strerror or str(error)
+        if connecting:
+            return "error", httpx.ConnectError(words, request=request)
+        how = "reset" if error.errno in (errno.ECONNRESET, errno.EPIPE) else "error"
+        return how, httpx.ReadError(words, request=request)
+    if isinstance(error, asyncio.CancelledError):
+        return "cancelled", None
+    return "error", None
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int]:
+    return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)
+
+
+def _request_head(request: httpx.Request) -> bytes:
+    fields = [name + b": " + value for name, value in request.headers.raw]
+    return b"\r\n".join([_request_line(request.method, request.url.raw_path), *fields, b"", b""])
+
+
+def _struck_head(request: httpx.Request) -> bytes:
+    """The head as it may be written down: values outside the allow-list and queries are struck out."""
+    fields = [
+        name + b": " + (value if name.lower() in _PLAIN_HEADERS else b"***") for name, value in request.headers.raw
+    ]
+    path, mark, _ = request.url.raw_path.partition(b"?")
+    line = _request_line(request.method, path + (b"?***" if mark else b""))
+    return b"\r\n".join([line, *fields, b"", b""])
+
+
+def _request_line(method: str, target: bytes) -> bytes:
+    return b" ".join([method.encode(), target, b"HTTP/1.1"])
+
+
+def make_client(transport: CapturingTransport, *, api_key: str | None = None) -> httpx.AsyncClient:
+    """An httpx client over the capturing transport: no compression, no redirects, no proxies, nothing from the
+    environment."""
+    headers = {"accept-encoding": "identity", "user-agent": f"auditor/{__version__}"}
+    if api_key:
+        headers["authorization"] = f"Bearer {api_key}"
+    return httpx.AsyncClient(transport=transport, headers=headers, timeout=None, trust_env=False)
