@@ -29,7 +29,7 @@ class Answer(Record):
         """The body as text; bytes that are not UTF-8 are replaced."""
         return self.body.decode("utf-8", errors="replace")
 
-    def json(self) -> Any:
+    def parsed(self) -> Any:
         """The body as JSON; None when it is none or the answer is not good."""
         if not self.is_ok:
             return None
@@ -70,13 +70,13 @@ class Answers(Mapping[str, Answer]):
     def object(self, path: str) -> dict[str, Any]:
         """The JSON object of a good answer; empty when there is none."""
         answer = self.get(path)
-        value = answer.json() if answer is not None else None
+        value = answer.parsed() if answer is not None else None
         return value if isinstance(value, dict) else {}
 
     def array(self, path: str) -> list[Any]:
         """The JSON array of a good answer; empty when there is none."""
         answer = self.get(path)
-        value = answer.json() if answer is not None else None
+        value = answer.parsed() if answer is not None else None
         return value if isinstance(value, list) else []
 
     def why_not(self, path: str) -> str:
