@@ -40,6 +40,8 @@ class Answer(Record):
 
     def why_not(self) -> str:
         """In a few words, why this answer says nothing: `GET /props: HTTP 404`."""
+        if self.is_ok:
+            return f"GET {self.path} does not tell it"
         return f"GET {self.path}: {self.error or f'HTTP {self.status}'}"
 
 

@@ -1,0 +1,129 @@
+"""llama.cpp's own server (`llama-server`, xllamacpp): what it says of itself.
+
+`/props` says `speculative.types: none` even on a server that speculates, so it is not asked that; `/slots` is right
+but names the method only after a request, and nothing names the draft width before the first draft was accepted.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from auditor.core.adapter import Adapter
+from auditor.core.facts import Fact, FactName, known, unknown
+from auditor.core.observed import dig, launch_facts, public_path, told
+from auditor.core.probing import Answers
+from auditor.core.prometheus import Sample, samples
+
+_NOT_TOLD = "llama.cpp does not tell it"
+_SERIES = "llamacpp:"
+_DRAFTS = "llamacpp:spec_decode_num_drafts_total"
+_POSITIONS = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
+
+
+def recognise(answers: Answers) -> str | None:
+    """By the owner of its models, its metric names, or the shape of `/props`."""
+    props = answers.object("/props")
+    signs = []
+    if any(card.get("owned_by") == "llamacpp" for card in answers.model_cards()):
+        signs.append("GET /v1/models owned_by llamacpp")
+    if _SERIES in (answers.text("/metrics") or ""):
+        signs.append(f"GET /metrics {_SERIES}")
+    if "build_info" in props and "default_generation_settings" in props:
+        signs.append("GET /props build_info")
+    return ", ".join(signs) or None
+
+
+def facts(answers: Answers, launched: Mapping[str, Any]) -> dict[FactName, Fact]:
+    """What `/props`, `/slots`, `/v1/models` and `/metrics` tell; what the launch tells goes first."""
+    props = answers.object("/props")
+    no_props = answers.why_not("/props")
+    metas = [card["meta"] for card in answers.model_cards() if isinstance(card.get("meta"), dict)]
+    found: dict[FactName, Fact] = {
+        "version": _version(props, launched, no_props),
+        "model_path": told(public_path(props.get("model_path")), "GET /props model_path", no_props),
+        "quantisation": _first(
+            told(props.get("model_ftype"), "GET /props model_ftype", no_props),
+            told(
+                dig(metas[0] if metas else None, "ftype"),
+                "GET /v1/models meta.ftype",
+                "neither /props nor /v1/models tells it",
+            ),
+        ),
+        "context_length": told(
+            dig(props, "default_generation_settings", "n_ctx"), "GET /props default_generation_settings.n_ctx", no_props
+        ),
+        "streams_max": told(props.get("total_slots"), "GET /props total_slots", no_props),
+        "prefix_cache": unknown("chosen by each request (cache_prompt)"),
+        "gpu": unknown("no endpoint of llama.cpp names the processor"),
+        "acceptance_mode": unknown("no endpoint tells whether acceptance is synthetic; the server's log does"),
+    }
+    found |= _speculation(answers)
+    found |= launch_facts(launched)
+    return found
+
+
+def _version(props: Mapping[str, Any], launched: Mapping[str, Any], no_props: str) -> Fact:
+    if "xllamacpp" in launched:
+        return known(f"xllamacpp {launched['xllamacpp']}", "launch")
+    build = props.get("build_info")
+    if isinstance(build, str) and build.endswith("unknown"):
+        return unknown(f"GET /props build_info is {build}: built without a number")
+    return told(build, "GET /props build_info", no_props)
+
+
+def _speculation(answers: Answers) -> dict[FactName, Fact]:
+    """Whether, how and how wide; from the slots, then from the counters."""
+    slots = [slot for slot in answers.array("/slots") if isinstance(slot, dict)]
+    series = _series(answers)
+    drafts = sum(sample.value for sample in series if sample.name == _DRAFTS)
+    width = len({sample.labels.get("position") for sample in series if sample.name == _POSITIONS})
+    flags = [slot["speculative"] for slot in slots if isinstance(slot.get("speculative"), bool)]
+    if any(flags) or drafts:
+        source = "GET /slots speculative" if any(flags) else f"GET /metrics {_DRAFTS}"
+        return {
+            "speculation": known(True, source),
+            "speculation_method": _method(slots),
+            "draft_tokens": known(width, f"GET /metrics positions of {_POSITIONS}")
+            if width
+            else unknown("llama.cpp tells it only after the first draft"),
+        }
+    if flags:
+        off = "GET /slots speculative"
+        return {
+            "speculation": known(False, off),
+            "speculation_method": known("none", off),
+            "draft_tokens": known(0, off),
+        }
+    reason = f"{answers.why_not('/slots')}, and no draft was counted so far"
+    return {name: unknown(reason) for name in ("speculation", "speculation_method", "draft_tokens")}
+
+
+def _method(slots: list[dict[str, Any]]) -> Fact:
+    for slot in slots:
+        method = dig(slot, "params", "speculative.types")
+        if isinstance(method, str) and method != "none":
+            return told(method, "GET /slots params speculative.types", _NOT_TOLD)
+    return unknown("llama.cpp tells it only after the first request")
+
+
+def _series(answers: Answers) -> list[Sample]:
+    try:
+        return list(samples(answers.text("/metrics") or "", _SERIES))
+    except ValueError:
+        return []
+
+
+def _first(*candidates: Fact) -> Fact:
+    return next((fact for fact in candidates if fact.value is not None), candidates[-1])
+
+
+ADAPTER = Adapter(
+    name="llamacpp",
+    title="llama.cpp",
+    paths=("/props", "/slots", "/metrics"),
+    recognise=recognise,
+    facts=facts,
+    request_fields={"timings_per_token": True, "cache_prompt": False},
+    length_fields={"ignore_eos": True},
+    metrics_path="/metrics",
+)
+"""llama.cpp."""

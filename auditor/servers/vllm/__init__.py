@@ -1,0 +1,108 @@
+"""vLLM: what it says of itself.
+
+In production it tells its version, its context length, its cache settings and, by the presence of the counters,
+whether it speculates and how wide. Everything else needs `VLLM_SERVER_DEV_MODE=1`, which opens `/server_info`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from auditor.core.adapter import Adapter
+from auditor.core.facts import Fact, FactName, known, unknown
+from auditor.core.observed import dig, launch_facts, public_path, told
+from auditor.core.probing import Answers
+from auditor.core.prometheus import Sample, samples
+from auditor.servers.vllm.config import SERVER_INFO, config_object, configured
+
+_SERIES = "vllm:"
+_DRAFTS = "vllm:spec_decode_num_drafts_total"
+_POSITIONS = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
+_DELIVERED = "vllm:generation_tokens_total"
+
+
+def recognise(answers: Answers) -> str | None:
+    """By the owner of its models, its metric names, or the configuration it gives in development mode."""
+    signs = []
+    if any(card.get("owned_by") == "vllm" for card in answers.model_cards()):
+        signs.append("GET /v1/models owned_by vllm")
+    if _SERIES in (answers.text("/metrics") or ""):
+        signs.append(f"GET /metrics {_SERIES}")
+    if "vllm_config" in answers.object(SERVER_INFO):
+        signs.append("GET /server_info vllm_config")
+    return ", ".join(signs) or None
+
+
+def facts(answers: Answers, launched: Mapping[str, Any]) -> dict[FactName, Fact]:
+    """What the endpoints tell; what the launch tells goes first."""
+    series = _series(answers)
+    cards = answers.model_cards()
+    card = next((card for card in cards if not card.get("parent")), {})
+    cache = next((sample.labels for sample in series if sample.name == "vllm:cache_config_info"), {})
+    no_cache = "GET /metrics has no vllm:cache_config_info"
+    found: dict[FactName, Fact] = {
+        "version": told(answers.object("/version").get("version"), "GET /version", answers.why_not("/version")),
+        "model_path": told(public_path(card.get("root")), "GET /v1/models root", answers.why_not("/v1/models")),
+        "context_length": told(
+            card.get("max_model_len"), "GET /v1/models max_model_len", answers.why_not("/v1/models")
+        ),
+        "kv_cache_dtype": told(cache.get("cache_dtype"), "GET /metrics vllm:cache_config_info cache_dtype", no_cache),
+        "prefix_cache": told(
+            {"True": True, "False": False}.get(cache.get("enable_prefix_caching", "")),
+            "GET /metrics vllm:cache_config_info enable_prefix_caching",
+            no_cache,
+        ),
+    }
+    found |= configured(answers)
+    found |= _speculation(series, found, answers)
+    found |= launch_facts(launched)
+    return found
+
+
+def _speculation(series: list[Sample], found: Mapping[FactName, Fact], answers: Answers) -> dict[FactName, Fact]:
+    """The counters of speculation exist exactly on a server that speculates, one position per drafted token."""
+    names = {sample.name for sample in series}
+    config = config_object(answers.object(SERVER_INFO).get("vllm_config"))
+    width = dig(config, "speculative_config", "num_speculative_tokens")
+    if isinstance(width, int):
+        source = "GET /server_info speculative_config"
+        return {"speculation": known(True, source), "draft_tokens": known(width, f"{source}.num_speculative_tokens")}
+    if _DRAFTS in names:
+        positions = len({sample.labels.get("position") for sample in series if sample.name == _POSITIONS})
+        return {
+            "speculation": known(True, f"GET /metrics {_DRAFTS}"),
+            "draft_tokens": told(positions or None, f"GET /metrics positions of {_POSITIONS}", "no positions listed"),
+        }
+    if _DELIVERED in names:
+        off = f"GET /metrics has no {_DRAFTS}"
+        return {
+            "speculation": known(False, off),
+            "speculation_method": known("none", off),
+            "draft_tokens": known(0, off),
+        }
+    reason = (
+        "GET /metrics has no vllm: series (--disable-log-stats)"
+        if series or answers.text("/metrics")
+        else (answers.why_not("/metrics"))
+    )
+    return {name: unknown(reason) for name in ("speculation", "draft_tokens")}
+
+
+def _series(answers: Answers) -> list[Sample]:
+    try:
+        return list(samples(answers.text("/metrics") or "", _SERIES))
+    except ValueError:
+        return []
+
+
+ADAPTER = Adapter(
+    name="vllm",
+    title="vLLM",
+    paths=("/version", "/metrics", SERVER_INFO),
+    recognise=recognise,
+    facts=facts,
+    request_fields={"return_token_ids": True},
+    length_fields={"ignore_eos": True},
+    metrics_path="/metrics",
+    counts_at_end=False,
+)
+"""vLLM."""
