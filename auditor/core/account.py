@@ -1,0 +1,169 @@
+"""The account: from evidence to the ledger. Pure; the adapters' readers are passed in."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from auditor.core.adapter import Adapter
+from auditor.core.counting import Counted, counts_of, rung_reason, tally_of
+from auditor.core.evidence import Evidence, Exchange, Response, read_response
+from auditor.core.ledger import ExchangeLedger, Ledger, Status, Times
+from auditor.core.plan import Cell, Plan, schedule
+from auditor.core.reading import Stream, read_stream
+from auditor.core.rounds import Scrape, cell_ledger, read_scrapes
+from auditor.core.tally import check_identity
+from auditor.terms import Rung
+
+FINISHED = frozenset({"stop", "length", "tool_calls", "function_call", "eos_token", "eos", "stop_sequence"})
+"""Finish reasons of an answer that came to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The ledger, and the streams behind it."""
+
+    ledger: Ledger
+    counted: tuple[Counted, ...]
+    scrapes: tuple[Scrape, ...]
+
+
+def account_for(
+    evidence: Evidence, plan: Plan, adapters: Mapping[str, Adapter], recounts: Mapping[int, int]
+) -> Account:
+    """Make the ledger.
+
+    `adapters` holds the adapter of each server key; `recounts` the re-tokenised length of each exchange's text.
+    """
+    cells = {cell.key: cell for cell in plan.cells}
+    prompts = {prompt.id: prompt.kind for prompt in plan.prompts}
+    counted: list[Counted] = []
+    for exchange in final_attempts(evidence):
+        cell = cells.get(str(exchange.meta.get("cell")))
+        if cell is None or cell.role == "warmup":
+            continue
+        counted.append(_count(exchange, cell, adapters[cell.server], prompts, recounts.get(exchange.id)))
+    scrapes = read_scrapes(evidence, cells, adapters)
+    measured = [cell for cell in plan.cells if cell.role != "warmup"]
+    lines = [item.line for item in counted]
+    ledgers = [cell_ledger(cell, counted, scrapes) for cell in measured]
+    ledger = Ledger(
+        exchanges=tuple(lines),
+        cells=tuple(ledger for ledger in ledgers if ledger is not None),
+        warmups=sum(1 for exchange in evidence.exchanges if exchange.purpose == "warmup"),
+        damage=evidence.damage,
+        finished=evidence.finished,
+        planned_requests=sum(len(r.requests) for r in schedule(plan) if r.cell.role != "warmup"),
+        clock_error_ns=evidence.clock_error_ns,
+    )
+    return Account(ledger, tuple(counted), scrapes)
+
+
+def final_attempts(evidence: Evidence) -> Sequence[Exchange]:
+    """The measured exchanges; of a request that was sent again, the last attempt."""
+    last: dict[tuple[object, ...], Exchange] = {}
+    for exchange in evidence.exchanges:
+        if exchange.purpose == "measure":
+            last[tuple(exchange.meta.get(name) for name in ("cell", "repeat", "index"))] = exchange
+    return list(last.values())
+
+
+def _count(
+    exchange: Exchange, cell: Cell, adapter: Adapter, prompts: Mapping[str, str], recount: int | None
+) -> Counted:
+    response = read_response(exchange)
+    stream = read_stream(response, adapter.details, event_is_step=adapter.event_is_step)
+    status, problem = _status(exchange, response, stream)
+    counts = counts_of(stream, recount)
+    rung = next((rung for rung in Rung if rung in counts), None)
+    delivered = None if rung is None else counts[rung]
+    tally = tally_of(stream, delivered, requested=cell.max_tokens, event_is_step=adapter.event_is_step)
+    text = stream.text
+    deliveries = stream.deliveries
+    line = ExchangeLedger(
+        exchange=exchange.id,
+        cell=cell.key,
+        repeat=int(exchange.meta.get("repeat", 0)),
+        index=int(exchange.meta.get("index", 0)),
+        prompt=str(exchange.meta.get("prompt", "")),
+        kind=prompts.get(str(exchange.meta.get("prompt")), "unknown"),
+        attempt=int(exchange.meta.get("attempt", 0)),
+        status=status,
+        problem=problem,
+        finish_reason=stream.finish_reason,
+        rung=rung,
+        rung_reason=rung_reason(rung, stream),
+        counts=counts,
+        tally=tally,
+        identity=check_identity(tally, is_partial=status != "complete"),
+        times=_times(exchange, stream),
+        events_sharing_a_read=response.events_sharing_a_read,
+        largest_event=max((d.tokens for d in deliveries if d.tokens is not None), default=None),
+        invisible_tokens=_invisible(stream, tally.delivered),
+        reported=dict(stream.final.reported) if stream.final else {},
+        notes=tuple(_notes(response, stream, adapter)),
+        text_sha256=hashlib.sha256(text.encode()).hexdigest() if text else None,
+    )
+    return Counted(line, stream, exchange)
+
+
+def _status(exchange: Exchange, response: Response, stream: Stream) -> tuple[Status, str | None]:
+    """Complete means: HTTP 200, a known finish reason, no error within, and a clean end."""
+    broken: Status = "partial" if stream.deliveries else "failed"
+    if response.head is None:
+        return "failed", exchange.words or response.problem or "no answer came"
+    if response.status != 200:
+        words = response.body[:300].decode("utf-8", "replace").strip()
+        return "failed", f"HTTP {response.status}: {words}" if words else f"HTTP {response.status}"
+    if response.problem:
+        return broken, response.problem
+    if stream.error:
+        return broken, f"an error within the stream: {stream.error}"
+    if exchange.how is None:
+        return broken, "the record ends before the answer did"
+    if exchange.how == "cancelled":
+        return broken, "given up by the client"
+    if not response.whole:
+        return broken, exchange.words or "the connection closed before the answer was complete"
+    if stream.finish_reason is None:
+        return broken, "the stream ended without a finish reason"
+    if stream.finish_reason not in FINISHED:
+        return broken, f"the server ended the answer with {stream.finish_reason!r}"
+    if not stream.deliveries:
+        return "failed", "the answer is empty"
+    return "complete", None
+
+
+def _times(exchange: Exchange, stream: Stream) -> Times:
+    deliveries = stream.deliveries
+    if not deliveries:
+        return Times(send_ns=exchange.send_ns, end_ns=exchange.close_ns)
+    return Times(
+        send_ns=exchange.send_ns,
+        first_ns=deliveries[0].at_ns,
+        last_ns=deliveries[-1].at_ns,
+        end_ns=exchange.close_ns,
+        tokens_in_first_event=deliveries[0].tokens,
+    )
+
+
+def _invisible(stream: Stream, delivered: int | None) -> int | None:
+    if delivered is None or any(d.tokens is None for d in stream.deliveries):
+        return None
+    return delivered - sum(d.tokens or 0 for d in stream.deliveries if d.is_visible)
+
+
+def _notes(response: Response, stream: Stream, adapter: Adapter) -> list[str]:
+    notes = []
+    if adapter.ends_with_done and response.head is not None and stream.deliveries and not stream.is_done:
+        notes.append("the stream ended without [DONE]")
+    if response.unfinished_event:
+        notes.append("the stream ended inside an event")
+    if stream.unreadable:
+        notes.append(f"{stream.unreadable} events were not JSON objects and were passed over")
+    if stream.nan_events:
+        notes.append(f"{stream.nan_events} events held NaN or Infinity")
+    if response.oversized_events:
+        notes.append(f"{response.oversized_events} events were too large to read and were passed over")
+    if stream.choices > 1:
+        notes.append(f"{stream.choices} choices came in one answer")
+    return notes

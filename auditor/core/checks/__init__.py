@@ -1,0 +1,36 @@
+"""The small checks that a verdict rests on: one question each, with a sentence and a remedy."""
+
+from auditor.core.checks import conduct, counting, output, timing
+from auditor.core.checks.base import Check, Context
+from auditor.core.verdict import Finding
+
+__all__ = ["CHECKS", "Check", "Context", "run_checks"]
+
+CHECKS: tuple[Check, ...] = (
+    Check("real-server", "thin", conduct.real_server),
+    Check("run-finished", "thin", conduct.finished),
+    Check("answers-complete", "dirty", conduct.answers_complete),
+    Check("no-other-traffic", "dirty", conduct.alone),
+    Check("in-flight", "dirty", timing.in_flight),
+    Check("times-ordered", "dirty", timing.times_ordered),
+    Check("reconciled", "dirty", counting.reconciled),
+    Check("counters-agree", "dirty", counting.counters_agree),
+    Check("counts-agree", "thin", counting.counts_agree),
+    Check("recount", "thin", counting.recount),
+    Check("valid-output", "invalid", output.valid_output),
+    Check("no-loops", "note", output.no_loops),
+    Check("full-length", "note", output.full_length),
+    Check("sustained", "thin", timing.sustained),
+    Check("interval", "thin", timing.interval),
+    Check("own-times", "note", timing.own_times),
+    Check("clean-streams", "note", timing.clean_streams),
+    Check("cache-unused", "note", conduct.cache_unused),
+    Check("fresh-prompts", "note", conduct.fresh_prompts),
+    Check("fields-accepted", "note", conduct.fields_accepted),
+)
+"""All checks, in the order of a report."""
+
+
+def run_checks(context: Context) -> tuple[Finding, ...]:
+    """Ask every check."""
+    return tuple(check.run(context) for check in CHECKS)

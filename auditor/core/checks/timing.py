@@ -1,0 +1,95 @@
+"""Whether the times can be believed, and whether the measurement is long and narrow enough."""
+
+from itertools import pairwise
+
+from auditor.core.checks.base import Answer, Context, fails, holds, not_available
+from auditor.core.ledger import CellLedger
+
+CLIENT_BOUND = 0.9
+"""Streams in flight by streams configured, below which the client or the server's queue was the limit."""
+SHARED_READS = 0.05
+"""Share of events that may share a socket read with another."""
+
+
+def sustained(c: Context) -> Answer:
+    """Were 1,000 tokens delivered on each stream?"""
+    least = c.plan.tolerance.sustained_tokens
+    lengths = [line.tally.delivered for line in c.lines if line.status == "complete"]
+    known = [length for length in lengths if length is not None]
+    if not known or len(known) < len(lengths):
+        return not_available("delivered tokens could not be counted on every stream")
+    short = [length for length in known if length < least]
+    if not short:
+        return holds(f"every answer has {least:,} tokens or more")
+    words = f"{len(short)} of {len(known)} answers have fewer than {least:,} tokens; the shortest has {min(short):,}"
+    return fails(words, "ask for longer answers with --tokens")
+
+
+def interval(c: Context) -> Answer:
+    """Is the measurement narrow enough to be compared?"""
+    limit, judged = c.plan.tolerance.max_half_width, c.judged
+    if judged is None:
+        return not_available("the rate on which the claim is judged was not measured")
+    width = judged.half_width
+    if width is None:
+        return fails(judged.reason or "there is no interval", "repeat with --repeats 3 or more")
+    words = f"the 95 % interval of {judged.n} repeats is {width:.1%} to either side"
+    if width <= limit:
+        return holds(words)
+    return fails(f"{words}, more than {limit:.0%}", "more --repeats, or a quieter machine")
+
+
+def in_flight(c: Context) -> Answer:
+    """Were as many streams in flight as configured?"""
+    cell = c.subject
+    effective = effective_streams(cell) if cell else None
+    if cell is None or effective is None:
+        return not_available("the streams in flight could not be measured", gravity="note")
+    words = f"{effective:.2f} of {cell.streams} streams were in flight on average"
+    if effective >= CLIENT_BOUND * cell.streams:
+        return holds(words)
+    return fails(words, "more requests per repeat, or a client on a machine of its own")
+
+
+def times_ordered(c: Context) -> Answer:
+    """Do the times run forwards?"""
+    for item in c.account.counted:
+        times = [delivery.at_ns for delivery in item.stream.deliveries]
+        sent = item.line.times.send_ns
+        early = bool(times) and sent is not None and times[0] < sent
+        if early or any(later < earlier for earlier, later in pairwise(times)):
+            words = f"the times of exchange {item.line.exchange} run backwards"
+            return fails(words, "look at the clocks of the client's machine")
+    return holds("the times of every exchange run forwards")
+
+
+def own_times(c: Context) -> Answer:
+    """Does each event have a time of its own?"""
+    events = sum(line.tally.events or 0 for line in c.lines)
+    if not events:
+        return not_available("no event was received")
+    shared = sum(line.events_sharing_a_read for line in c.lines)
+    source = "the kernel's receive times" if c.account.ledger.clock_error_ns is not None else "the client's clock"
+    words = f"{shared:,} of {events:,} events shared a socket read with another and so carry one time ({source})"
+    if shared <= SHARED_READS * events:
+        return holds(words)
+    return fails(words, "steps that deliver several tokens at once do this; gaps within them say nothing")
+
+
+def clean_streams(c: Context) -> Answer:
+    """Were the streams well formed?"""
+    noted = [(line, note) for line in c.lines for note in line.notes]
+    if not noted:
+        return holds("every stream was well formed")
+    words = f"{len({line.exchange for line, _ in noted})} streams were not well formed; the first: {noted[0][1]}"
+    return fails(words, "look for a proxy between client and server")
+
+
+def effective_streams(cell: CellLedger) -> float | None:
+    """C_eff: the sum of e2e over the sum of the windows of all rounds."""
+    e2e, window = 0, 0
+    for one in cell.rounds:
+        if one.e2e_ns is None or not one.window_ns:
+            return None
+        e2e, window = e2e + one.e2e_ns, window + one.window_ns
+    return e2e / window if window else None

@@ -1,0 +1,208 @@
+"""Was it the same thing? Each field of the claim beside what was observed, and how much it matters."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from auditor.core.claim import Case
+from auditor.core.facts import FactName, ServerFacts
+from auditor.core.ledger import CellLedger
+from auditor.core.plan import Cell, Plan
+from auditor.core.record import Record
+from auditor.terms import Match
+
+Weight = Literal["decisive", "minor"]
+
+LENGTH_SLACK = 0.1
+"""Relative difference in prompt or answer length that still counts as equal."""
+
+
+class Comparison(Record):
+    """One field."""
+
+    field: str
+    stated: str | None = None
+    observed: str | None = None
+    match: Match
+    weight: Weight
+    """Whether a difference makes the measurement another thing."""
+    source: str | None = None
+    """Where the observed value was read."""
+    reason: str | None = None
+    """Why it was not observed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    stated: Callable[[Case], object]
+    fact: FactName
+    is_same: Callable[[str, str], bool]
+    weight: Weight = "decisive"
+    only_if_stated: bool = False
+    """Whether it decides only where the claim states it."""
+
+
+def compare(
+    case: Case, server: ServerFacts, plan: Plan, cell: Cell, measured: CellLedger | None
+) -> tuple[Comparison, ...]:
+    """Lay the claim beside the server and the load that was measured."""
+    rows = [_by_fact(field, case, server) for field in _FIELDS]
+    rows.insert(4, _engine(case, server))
+    if server.value("speculation") is False and case.speculation.is_off:
+        rows = [row for row in rows if row.field not in ("speculation method", "draft tokens (k)")]
+    return tuple(rows + _load(case, plan, cell, measured))
+
+
+def differing(rows: Iterable[Comparison]) -> list[Comparison]:
+    """Decisive fields that differ."""
+    return [row for row in rows if row.match is Match.DIFFERS and row.weight == "decisive"]
+
+
+def unobserved(rows: Iterable[Comparison]) -> list[Comparison]:
+    """Decisive fields that the claim leaves open or that nothing showed."""
+    return [row for row in rows if row.match in (Match.UNKNOWN, Match.UNSTATED) and row.weight == "decisive"]
+
+
+def _by_fact(field: _Field, case: Case, server: ServerFacts) -> Comparison:
+    fact = server.facts.get(field.fact)
+    observed = None if fact is None else _text(fact.value)
+    stated = _text(field.stated(case))
+    weight: Weight = "minor" if field.only_if_stated and stated is None else field.weight
+    return Comparison(
+        field=field.name,
+        stated=stated,
+        observed=observed,
+        match=_match(stated, observed, field.is_same),
+        weight=weight,
+        source=fact.source if fact else None,
+        reason=(fact.reason if fact else "not asked") if observed is None else None,
+    )
+
+
+def _match(stated: str | None, observed: str | None, is_same: Callable[[str, str], bool]) -> Match:
+    if stated is None:
+        return Match.UNSTATED
+    if observed is None:
+        return Match.UNKNOWN
+    return Match.EQUAL if is_same(stated, observed) else Match.DIFFERS
+
+
+def _engine(case: Case, server: ServerFacts) -> Comparison:
+    """The engine by its kind. A stock engine cannot be told from a fork over HTTP, so a fork is never equal."""
+    kinds, stated = case.engine.kinds(), case.engine.name
+    observed = None if server.kind == "generic" else server.kind
+    reason = None if observed else "the server does not say what it is"
+    match = _match(stated, observed, lambda _, kind: not kinds or kind in kinds)
+    if match is Match.EQUAL and case.engine.is_fork:
+        match, reason = Match.UNKNOWN, "whether it is the fork that the claim names cannot be seen from outside"
+    return Comparison(
+        field="engine",
+        stated=f"{stated} (fork)" if stated and case.engine.is_fork else stated,
+        observed=observed,
+        match=match,
+        weight="decisive",
+        source=server.kind_reason,
+        reason=reason,
+    )
+
+
+def _load(case: Case, plan: Plan, cell: Cell, measured: CellLedger | None) -> list[Comparison]:
+    streams = case.reported.streams or case.workload.concurrency
+    tally = measured.tally if measured else None
+    requests = max(1, tally.requests) if tally else 1
+    return [
+        _exact("streams", _text(streams), str(cell.streams), "the plan"),
+        _length("prompt tokens", case.workload.prompt_tokens, tally.prompt_tokens if tally else None, requests),
+        _length("answer tokens", case.workload.output_tokens, tally.delivered if tally else None, requests),
+        _exact("temperature", _text(case.workload.sampling.temperature), _text(plan.temperature), "the plan"),
+    ]
+
+
+def _exact(field: str, stated: str | None, observed: str | None, source: str) -> Comparison:
+    match = _match(stated, observed, lambda one, other: float(one) == float(other))
+    # A claim without streams is read as one stream, which is what the plan then measures.
+    weight: Weight = "decisive" if field == "streams" and stated is not None else "minor"
+    return Comparison(field=field, stated=stated, observed=observed, match=match, weight=weight, source=source)
+
+
+def _length(field: str, stated: int | None, total: int | None, requests: int) -> Comparison:
+    mean = None if total is None else total / requests
+    observed = None if mean is None else f"{mean:.0f}"
+    match = _match(_text(stated), observed, lambda one, _: abs((mean or 0) / float(one) - 1) <= LENGTH_SLACK)
+    return Comparison(
+        field=field,
+        stated=_text(stated),
+        observed=observed,
+        match=match,
+        weight="decisive" if stated is not None else "minor",
+        source="mean of the measured exchanges",
+        reason=None if observed else "not counted",
+    )
+
+
+def _text(value: object) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z]+|[0-9]+", text.lower())
+
+
+def _same_name(stated: str, observed: str) -> bool:
+    """Whether one name is the beginning of the other, by words: `Qwen3.5-397B` is `nvidia/Qwen3.5-397B-A17B-NVFP4`."""
+    one, other = _words(stated.rsplit("/", 1)[-1]), _words(observed.rsplit("/", 1)[-1])
+    short = min(len(one), len(other))
+    return short > 0 and one[:short] == other[:short]
+
+
+def _same_words(stated: str, observed: str) -> bool:
+    """Whether all words of one are among the other's, as with the short and the full name of a GPU."""
+    one, other = set(_words(stated)), set(_words(observed))
+    return bool(one and other) and (one <= other or other <= one)
+
+
+_GPU_WORDS = {"ws": "workstation", "maxq": "max q", "nvidia": "", "amd": "", "geforce": "", "edition": "", "gpu": ""}
+
+
+def _same_gpu(stated: str, observed: str) -> bool:
+    def plain(text: str) -> str:
+        return " ".join(_GPU_WORDS.get(word, word) for word in re.findall(r"[a-z0-9]+", text.lower()))
+
+    return _same_words(plain(stated), plain(observed))
+
+
+def _equal(stated: str, observed: str) -> bool:
+    return _words(stated) == _words(observed)
+
+
+def _speculates(case: Case) -> bool | None:
+    spec = case.speculation
+    if spec.is_off:
+        return False
+    return True if spec.method or spec.draft_tokens or spec.acceptance is not None else None
+
+
+_FIELDS = (
+    _Field("GPU", lambda c: c.hardware.gpu, "gpu", _same_gpu),
+    _Field("number of GPUs", lambda c: c.hardware.count, "gpu_count", _equal),
+    _Field("model", lambda c: c.model.checkpoint or c.model.id, "model", _same_name),
+    _Field("quantisation", lambda c: c.model.quantisation, "quantisation", _same_words),
+    _Field("engine version", lambda c: c.engine.version, "version", _same_words, "minor"),
+    _Field("KV cache", lambda c: c.model.kv_cache_dtype, "kv_cache_dtype", _same_words, "minor"),
+    _Field("speculation", _speculates, "speculation", _equal),
+    _Field("speculation method", lambda c: None if c.speculation.is_off else c.speculation.method,
+           "speculation_method", _same_words),
+    _Field("draft tokens (k)", lambda c: c.speculation.draft_tokens, "draft_tokens", _equal),
+    _Field("tensor parallel", lambda c: c.engine.parallelism.tp, "tensor_parallel", _equal, only_if_stated=True),
+    _Field("pipeline parallel", lambda c: c.engine.parallelism.pp, "pipeline_parallel", _equal, only_if_stated=True),
+    _Field("expert parallel", lambda c: c.engine.parallelism.ep, "expert_parallel", _equal, only_if_stated=True),
+    _Field("data parallel", lambda c: c.engine.parallelism.dp, "data_parallel", _equal, only_if_stated=True),
+    _Field("MoE backend", lambda c: c.engine.backends.moe, "moe_backend", _same_words, "minor"),
+    _Field("attention backend", lambda c: c.engine.backends.attention, "attention_backend", _same_words, "minor"),
+)  # fmt: skip

@@ -1,0 +1,228 @@
+"""The judge: from claim, plan, facts and account to the verdict. Pure: the same folder gives the same bytes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from auditor.core.account import Account
+from auditor.core.bases import BasisValue, Load, bases_of, find
+from auditor.core.checks import Context, run_checks
+from auditor.core.claim import Basis, Case, Claim, Window
+from auditor.core.compare import Comparison, compare, differing, unobserved
+from auditor.core.facts import RunFacts
+from auditor.core.plan import Plan
+from auditor.core.questions import questions_for
+from auditor.core.record import six
+from auditor.core.stats import Estimate
+from auditor.core.summary import by_kind, cell_summaries, pair_summaries
+from auditor.core.verdict import Claimed, Finding, RunSummary, Verdict
+from auditor.terms import Match, Outcome, VerdictKind
+
+_BASIS_IDS = {
+    Basis.DECODE: "delivered/decode",
+    Basis.PER_USER: "delivered/decode",
+    Basis.REQUEST: "delivered/request",
+    Basis.OUTPUT: "delivered/system",
+    Basis.AGGREGATE: "delivered/system",
+    Basis.TOTAL: "total/system",
+    Basis.PEAK: "peak/second",
+    Basis.PER_GPU: "delivered/gpu",
+    Basis.DRAFTED: "drafted/decode",
+    Basis.CHUNKS: "events/decode",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict's kind and why."""
+
+    kind: VerdictKind
+    sentence: str
+    reasons: tuple[str, ...]
+
+
+def judge(claim: Claim, case: Case, plan: Plan, facts: RunFacts, account: Account, run: RunSummary) -> Verdict:
+    """Judge a claim on the evidence of a run."""
+    subject = plan.subject
+    cell = account.ledger.cell(subject.key)
+    server = facts.servers[subject.server]
+    load = Load(subject.streams, _gpus(server.value("gpu_count")) or case.hardware.count)
+    bases = bases_of(cell, load) if cell else ()
+    judged_on, because = judged_basis(case, subject.streams)
+    delivered = find(bases, judged_on)
+    estimate = delivered.estimate if delivered else None
+    findings = run_checks(Context(plan, facts, account, estimate))
+    rows = compare(case, server, plan, subject, cell)
+    claimed = _claimed(claim, case, judged_on, because)
+    matching = _matching(claimed, bases, plan.tolerance.max_half_width)
+    decision = decide(claimed, delivered, findings, rows, matching, bases, plan)
+    return Verdict(
+        kind=decision.kind,
+        exit_code=int(decision.kind.exit_code),
+        sentence=decision.sentence,
+        reasons=decision.reasons,
+        run=run,
+        claimed=claimed,
+        delivered=delivered,
+        factor=_factor(claimed, estimate),
+        bases=bases,
+        matching=matching,
+        matching_caution=_CAUTION,
+        comparisons=rows,
+        findings=findings,
+        cells=cell_summaries(plan, facts, account.ledger),
+        pairs=pair_summaries(plan, account.ledger),
+        by_kind=by_kind(plan, account.ledger),
+        unknown=_unknown(rows, findings, bases),
+        questions=questions_for(case),
+    )
+
+
+_CAUTION = (
+    "A basis that meets the claim is arithmetic, not proof: with this many rules one meets a random number by chance. "
+    "What a claimant counted needs a witness, such as a log or a result file."
+)
+
+
+def judged_basis(case: Case, streams: int) -> tuple[str, str]:
+    """The id of the basis on which a claim is judged, and why that one."""
+    reported = case.reported
+    if reported.per_gpu:
+        return "delivered/gpu", "the claim states a number per GPU"
+    if reported.basis in _BASIS_IDS:
+        found = _BASIS_IDS[reported.basis]
+        if streams == 1 and found.endswith("/system"):
+            found = found.replace("/system", "/request")
+        return found, f"the claim states its basis: {reported.basis}"
+    if reported.window is Window.SEND_TO_END:
+        return "delivered/request", "the claim states its window: send to end"
+    if streams > 1:
+        return "delivered/system", f"the claim states {streams} streams and no basis: all streams added"
+    return "delivered/decode", "the claim states no basis: delivered tokens, decode, one stream, sustained"
+
+
+def decide(
+    claimed: Claimed,
+    delivered: BasisValue | None,
+    findings: Sequence[Finding],
+    rows: Sequence[Comparison],
+    matching: Sequence[str],
+    bases: Sequence[BasisValue],
+    plan: Plan,
+) -> Decision:
+    """The kind of verdict, by precedence: dirty, invalid, not comparable, thin, then the number itself."""
+    failed = [finding for finding in findings if finding.outcome is Outcome.FAILS]
+    dirty = [finding.sentence for finding in failed if finding.gravity == "dirty"]
+    if dirty:
+        return _decision(VerdictKind.INCONCLUSIVE, "the evidence is not clean", dirty)
+    invalid = [finding.sentence for finding in failed if finding.gravity == "invalid"]
+    if invalid:
+        return _decision(VerdictKind.INVALID_OUTPUT, "what was delivered is not valid output", invalid)
+    other = [f"{row.field}: the claim states {row.stated}, observed is {row.observed}" for row in differing(rows)]
+    if plan.rehearsal:
+        other.append("this is a rehearsal on the embedded server, which cannot stand for the claim's hardware")
+    if other:
+        return _decision(VerdictKind.NOT_COMPARABLE, "this is not the thing that the claim is about", other)
+    if claimed.low is None or claimed.high is None:
+        return _decision(VerdictKind.INCONCLUSIVE, "the claim states no number to compare with", ())
+    estimate = delivered.estimate if delivered else None
+    if estimate is None:
+        why = delivered.reason if delivered and delivered.reason else "nothing was measured"
+        return _decision(VerdictKind.INCONCLUSIVE, f"the rate on which it is judged is missing: {why}", ())
+    thin = [
+        finding.sentence
+        for finding in findings
+        if finding.gravity == "thin" and finding.outcome in (Outcome.FAILS, Outcome.NOT_AVAILABLE)
+    ]
+    return _by_number(claimed, estimate, thin, rows, matching, bases)
+
+
+def _by_number(
+    claimed: Claimed,
+    estimate: Estimate,
+    thin: Sequence[str],
+    rows: Sequence[Comparison],
+    matching: Sequence[str],
+    bases: Sequence[BasisValue],
+) -> Decision:
+    low, high = claimed.low or 0.0, claimed.high or 0.0
+    figure = _figure(estimate)
+    below, above = estimate.low, estimate.high
+    if thin or below is None or above is None:
+        return _decision(VerdictKind.INCONCLUSIVE, f"delivered {figure}, on evidence too thin to judge", thin)
+    unseen = unobserved(rows)
+    open_words = [f"not observed or not stated: {', '.join(row.field for row in unseen)}"] if unseen else []
+    if below > high:
+        return _decision(VerdictKind.EXCEEDED, f"delivered {figure}, more than the {claimed.text} claimed", open_words)
+    if above >= low:
+        return _decision(VerdictKind.REPRODUCED, f"delivered {figure}; claimed {claimed.text}", open_words)
+    honest = [basis for basis in bases if basis.is_honest and basis.id in matching]
+    if claimed.basis is None and honest:
+        names = " and ".join(f"{basis.name} ({basis.estimate.value:g} tok/s)" for basis in honest if basis.estimate)
+        words = (
+            f"delivered {figure} on the default basis, but {names} reaches the claim, which does not state its basis"
+        )
+        return _decision(VerdictKind.UNLABELLED, words, ())
+    if unseen:
+        words = f"delivered {figure}, below the {claimed.text} claimed, but not everything that matters was the same"
+        return _decision(VerdictKind.INCONCLUSIVE, words, open_words)
+    words = f"delivered {figure}, below the {claimed.text} claimed, with everything that matters observed equal"
+    return _decision(VerdictKind.NOT_REPRODUCED, words, ())
+
+
+def _decision(kind: VerdictKind, sentence: str, reasons: Iterable[str]) -> Decision:
+    return Decision(kind, f"{kind.value}: {sentence}", tuple(reasons))
+
+
+def _figure(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:g} tok/s ({estimate.n} repeat{'s' if estimate.n > 1 else ''}, no interval)"
+    return f"{estimate.value:g} tok/s ({estimate.low:g} to {estimate.high:g}, {estimate.n} repeats)"
+
+
+def _claimed(claim: Claim, case: Case, judged_on: str, because: str) -> Claimed:
+    low, high = case.reported.interval() or (None, None)
+    return Claimed(
+        claim=claim.id,
+        case=case.id,
+        title=case.title,
+        text=case.reported.as_text(),
+        low=low,
+        high=high,
+        basis=case.reported.basis.value if case.reported.basis else None,
+        judged_on=judged_on,
+        judged_because=because,
+        disputed_by=claim.disputed_by,
+        source=claim.source.url,
+    )
+
+
+def _matching(claimed: Claimed, bases: Sequence[BasisValue], limit: float) -> tuple[str, ...]:
+    """Bases whose interval meets the claim's; one that is too wide, or has no interval, meets nothing."""
+    found = []
+    for basis in bases:
+        estimate = basis.estimate
+        if estimate is None or estimate.low is None or estimate.high is None or (estimate.half_width or 1) > limit:
+            continue
+        if claimed.low is not None and claimed.high is not None:
+            if estimate.low <= claimed.high and estimate.high >= claimed.low:
+                found.append(basis.id)
+    return tuple(found)
+
+
+def _factor(claimed: Claimed, estimate: Estimate | None) -> float | None:
+    if estimate is None or not estimate.value or claimed.low is None or claimed.high is None:
+        return None
+    return six((claimed.low + claimed.high) / 2 / estimate.value)
+
+
+def _unknown(rows: Sequence[Comparison], findings: Sequence[Finding], bases: Sequence[BasisValue]) -> tuple[str, ...]:
+    words = [f"{row.field}: {row.reason or 'not observed'}" for row in rows if row.match is Match.UNKNOWN]
+    words += [finding.sentence for finding in findings if finding.outcome is Outcome.NOT_AVAILABLE]
+    missing = [basis.name for basis in bases if basis.estimate is None]
+    if missing:
+        words.append(f"counting rules without a figure: {'; '.join(missing)}")
+    return tuple(words)
+
+
+def _gpus(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

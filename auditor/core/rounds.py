@@ -1,0 +1,197 @@
+"""From exchanges to rounds and cells: sums, windows, and what the server's own counters say of the same time."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from auditor.core.adapter import Adapter
+from auditor.core.counters import Counters
+from auditor.core.counting import Counted
+from auditor.core.evidence import Evidence, read_response
+from auditor.core.ledger import CellLedger, RoundLedger
+from auditor.core.plan import Cell
+from auditor.core.tally import Tally, add, check_identity
+
+SECOND_NS = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """One reading of a server's counters."""
+
+    cell: str
+    repeat: int
+    when: str
+    """`before` or `after` the round."""
+    at_ns: int
+    counters: Counters | None
+    problem: str | None
+
+
+def read_scrapes(
+    evidence: Evidence, cells: Mapping[str, Cell], adapters: Mapping[str, Adapter]
+) -> tuple[Scrape, ...]:
+    """The scrapes of a run; of several at the same moment, as while waiting for a drain, the last."""
+    found: dict[tuple[str, int, str], Scrape] = {}
+    for exchange in evidence.exchanges:
+        if exchange.purpose != "scrape" or exchange.meta.get("cell") not in cells:
+            continue
+        cell, repeat = str(exchange.meta["cell"]), int(exchange.meta.get("repeat", 0))
+        when = str(exchange.meta.get("when"))
+        response = read_response(exchange)
+        counters, problem = None, None
+        if response.status != 200 or not response.whole:
+            problem = f"HTTP {response.status}" if response.status else (exchange.words or "no answer")
+        else:
+            try:
+                counters = adapters[cells[cell].server].counters(response.body.decode("utf-8", "replace"))
+            except ValueError as error:
+                problem = f"unreadable: {error}"
+        at_ns = exchange.close_ns or exchange.open_ns or 0
+        found[cell, repeat, when] = Scrape(cell, repeat, when, at_ns, counters, problem)
+    return tuple(found.values())
+
+
+def cell_ledger(cell: Cell, counted: Sequence[Counted], scrapes: Iterable[Scrape]) -> CellLedger | None:
+    """All rounds of a cell, summed; None when nothing of it was measured."""
+    own = [item for item in counted if item.line.cell == cell.key]
+    if not own:
+        return None
+    at = {(scrape.repeat, scrape.when): scrape for scrape in scrapes if scrape.cell == cell.key}
+    repeats = sorted({item.line.repeat for item in own})
+    rounds = tuple(
+        _round(cell, repeat, [item for item in own if item.line.repeat == repeat], at) for repeat in repeats
+    )
+    tally = add(one.tally for one in rounds)
+    is_partial = any(item.line.status != "complete" for item in own)
+    return CellLedger(
+        cell=cell.key,
+        server=cell.server,
+        role=cell.role,
+        streams=cell.streams,
+        tally=tally,
+        identity=check_identity(tally, is_partial=is_partial),
+        sources=_sources(own, rounds, tally),
+        rounds=rounds,
+        accepted_by_position=_positions(rounds),
+    )
+
+
+def _round(cell: Cell, repeat: int, items: Sequence[Counted], at: Mapping[tuple[int, str], Scrape]) -> RoundLedger:
+    complete = [item for item in items if item.line.status == "complete"]
+    counters, reason = _difference(at.get((repeat, "before")), at.get((repeat, "after")))
+    received = [item.line.tally.delivered for item in items]
+    other = None
+    if counters is not None and counters.delivered is not None and None not in received:
+        other = counters.delivered - sum(count or 0 for count in received)
+    tally = add(item.line.tally for item in complete)
+    if counters is not None and other == 0 and len(complete) == len(items):
+        tally = _filled(tally, counters, len(items))
+    elif counters is not None and reason is None:
+        reason = "not used: the server served others too" if other else "not used: an exchange did not complete"
+    lines = [item.line for item in complete]
+    sends = [line.times.send_ns for line in lines if line.times.send_ns is not None]
+    lasts = [line.times.last_ns for line in lines if line.times.last_ns is not None]
+    return RoundLedger(
+        cell=cell.key,
+        repeat=repeat,
+        exchanges=tuple(item.line.exchange for item in items),
+        complete=len(complete),
+        tally=tally,
+        counters=counters,
+        counters_reason=reason,
+        other_traffic=other,
+        window_ns=max(lasts) - min(sends) if sends and lasts else None,
+        decode_tokens=_decode_tokens(complete),
+        decode_ns=_total(line.times.decode_ns for line in lines),
+        e2e_ns=_total(line.times.e2e_ns for line in lines),
+        ttft_ns=tuple(line.times.ttft_ns for line in lines if line.times.ttft_ns is not None),
+        peak_second_tokens=_peak_second(complete, min(sends)) if sends else None,
+    )
+
+
+def _difference(before: Scrape | None, after: Scrape | None) -> tuple[Counters | None, str | None]:
+    if before is None or after is None:
+        return None, "the server's counters were not read"
+    problem = before.problem or after.problem
+    if before.counters is None or after.counters is None:
+        return None, f"the server's counters could not be read: {problem}"
+    try:
+        return after.counters.since(before.counters), None
+    except ValueError as error:
+        return None, str(error)
+
+
+def _filled(tally: Tally, counters: Counters, requests: int) -> Tally:
+    """Terms that the streams do not show, from the server's counters over the same time."""
+    values: dict[str, int | None] = {}
+    for name in ("drafted", "accepted", "verify_steps"):
+        if getattr(tally, name) is None:
+            values[name] = getattr(counters, name)
+    if counters.steps is not None and tally.target_steps is None:
+        values |= {"first": requests, "target_steps": counters.steps - requests}
+    if tally.draft_width is None and counters.accepted_by_position is not None:
+        values["draft_width"] = len(counters.accepted_by_position)
+    filled = tally.model_copy(update=values)
+    if filled.plain_steps is None and filled.target_steps is not None and filled.verify_steps is not None:
+        filled = filled.model_copy(update={"plain_steps": filled.target_steps - filled.verify_steps})
+    return filled
+
+
+def _sources(own: Sequence[Counted], rounds: Sequence[RoundLedger], tally: Tally) -> dict[str, str]:
+    """Where each known term of the tally comes from."""
+    rungs = Counter(str(item.line.rung) for item in own if item.line.status == "complete")
+    sources = {"delivered": ", ".join(f"{rung} ({count} exchanges)" for rung, count in sorted(rungs.items()))}
+    streams = add(item.line.tally for item in own if item.line.status == "complete")
+    for name in ("first", "plain_steps", "verify_steps", "target_steps", "drafted", "accepted", "overshoot"):
+        if getattr(tally, name) is None:
+            continue
+        sources[name] = "the streams" if getattr(streams, name) is not None else "the server's counters"
+    return sources
+
+
+def _decode_tokens(items: Sequence[Counted]) -> int | None:
+    """Sum of N - n_first; an unknown first event counts as one token, as `tpot_ns` is defined."""
+    total = 0
+    for item in items:
+        delivered = item.line.tally.delivered
+        if delivered is None:
+            return None
+        total += delivered - (item.line.times.tokens_in_first_event or 1)
+    return total if items else None
+
+
+def _peak_second(items: Sequence[Counted], start_ns: int) -> int | None:
+    buckets: Counter[int] = Counter()
+    last = start_ns
+    for item in items:
+        for delivery in item.stream.deliveries:
+            if delivery.tokens is None:
+                return None
+            buckets[(delivery.at_ns - start_ns) // SECOND_NS] += delivery.tokens
+            last = max(last, delivery.at_ns)
+    whole = (last - start_ns) // SECOND_NS
+    return max((buckets[second] for second in range(whole)), default=None) if whole >= 2 else None
+
+
+def _positions(rounds: Sequence[RoundLedger]) -> tuple[int, ...] | None:
+    """Accepted drafts by position, summed over the rounds, from the server's counters."""
+    all_positions = [one.counters.accepted_by_position for one in rounds if one.counters and not one.other_traffic]
+    known = [positions for positions in all_positions if positions is not None]
+    if not known or len(known) < len(rounds):
+        return None
+    width = max(map(len, known))
+    return tuple(sum(p[i] if i < len(p) else 0 for p in known) for i in range(width))
+
+
+def accepted_by_position(lengths: Iterable[int], width: int) -> tuple[int, ...]:
+    """How many steps accepted at least one, two, ... drafts, from the accepted count of each step."""
+    reached = Counter(lengths)
+    tail = accumulate(reached[n] for n in range(width, 0, -1))
+    return tuple(reversed(list(tail)))
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return sum(v or 0 for v in known) if known and None not in known else None
