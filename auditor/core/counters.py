@@ -1,5 +1,10 @@
 """What a server's own counters say, and the difference between two scrapes."""
 
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+
+from auditor.core.prometheus import samples
 from auditor.core.record import Record
 
 
@@ -60,3 +65,33 @@ _CUMULATIVE = (
     "decode_calls",
     "requests",
 )
+
+
+def read_counters(
+    text: str, names: Mapping[str, tuple[str, ...]], *, positions: str | None = None, started: str | None = None
+) -> Counters:
+    """Counters from a Prometheus text.
+
+    `names` maps a field of `Counters` to the series whose samples, over all labels, add up to it; a series that is
+    missing leaves its field None. `positions` names the series with a `position` label. Raises ValueError when the
+    text is not a Prometheus text or a value is not a number.
+    """
+    wanted = {series for group in names.values() for series in group} | {positions, started}
+    sums: dict[str, float] = defaultdict(float)
+    by_position: dict[int, float] = defaultdict(float)
+    for sample in samples(text):
+        if sample.name not in wanted:
+            continue
+        if not math.isfinite(sample.value):
+            raise ValueError(f"{sample.name} is {sample.value}")
+        sums[sample.name] += sample.value
+        if sample.name == positions:
+            by_position[int(sample.labels.get("position", -1))] += sample.value
+    values: dict[str, object] = {
+        field: round(sum(sums[series] for series in group))
+        for field, group in names.items()
+        if all(series in sums for series in group)
+    }
+    if by_position:
+        values["accepted_by_position"] = tuple(round(by_position[i]) for i in range(max(by_position) + 1))
+    return Counters.model_validate({**values, "started": sums.get(started) if started else None})

@@ -76,19 +76,18 @@ def _from_marked_steps(stream: Stream, steps: tuple[Step, ...]) -> dict[str, int
     of the target model, and a last step that accepted more than it delivered shows the overshoot itself."""
     final = stream.final
     terms: dict[str, int | None] = {
-        "first": steps[0].tokens if steps[0].phase == "first" else None,
         "drafted": (final.drafted or 0) if final else None,
         "accepted": (final.accepted or 0) if final else None,
         "draft_width": max((step.drafted or 0 for step in steps), default=0),
     }
-    later = steps[1:] if terms["first"] is not None else steps
-    if any(step.tokens is None for step in later):
+    if steps[0].phase != "first" or any(step.tokens is None for step in steps):
         return terms
-    overshoot = _overshoot(later[-1]) if later else 0
-    target = sum((step.tokens or 0) - (step.accepted or 0) for step in later) + overshoot
-    terms |= {"target_steps": target, "overshoot": overshoot}
-    if all(step.phase is not None for step in later):
-        verify = sum(step.phase == "verify" for step in later)
+    overshoot = _overshoot(steps[-1])
+    # The prefill emits one token; whatever else came with it was held back and is plain steps.
+    target = sum((step.tokens or 0) - (step.accepted or 0) for step in steps) + overshoot - 1
+    terms |= {"first": 1, "target_steps": target, "overshoot": overshoot}
+    if all(step.phase is not None for step in steps):
+        verify = sum(step.phase == "verify" for step in steps)
         terms |= {"verify_steps": verify, "plain_steps": target - verify}
     return terms
 

@@ -198,14 +198,15 @@ def _claimed(claim: Claim, case: Case, judged_on: str, because: str) -> Claimed:
 
 def _matching(claimed: Claimed, bases: Sequence[BasisValue], limit: float) -> tuple[str, ...]:
     """Bases whose interval meets the claim's; one that is too wide, or has no interval, meets nothing."""
+    if claimed.low is None or claimed.high is None:
+        return ()
     found = []
     for basis in bases:
         estimate = basis.estimate
         if estimate is None or estimate.low is None or estimate.high is None or (estimate.half_width or 1) > limit:
             continue
-        if claimed.low is not None and claimed.high is not None:
-            if estimate.low <= claimed.high and estimate.high >= claimed.low:
-                found.append(basis.id)
+        if estimate.low <= claimed.high and estimate.high >= claimed.low:
+            found.append(basis.id)
     return tuple(found)
 
 

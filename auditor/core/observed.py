@@ -41,6 +41,13 @@ def resolved(value: Any, source: str, reason: str) -> Fact:
     return told(value, source, reason)
 
 
+def whole(value: Any) -> int | None:
+    """A count: a whole number that is not negative; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != int(value):
+        return None
+    return int(value)
+
+
 def public_path(path: Any) -> Any:
     """A model's path without the folders of the machine it lies on; names of a model hub stay whole."""
     if not isinstance(path, str):

@@ -56,7 +56,7 @@ class Stream:
     usage: Usage | None
     """The last usage that was sent."""
     running_tokens: int | None
-    """The last running count that came with an event, None without."""
+    """The last running count, None when events carry none."""
     final: Details | None
     """The last counts of the adapter."""
     finish_reason: str | None
@@ -93,7 +93,7 @@ def read_stream(response: Response, details: ReadDetails, *, event_is_step: bool
         deliveries=deliveries,
         steps=_steps(deliveries, reader.final, event_is_step=event_is_step),
         usage=reader.usage,
-        running_tokens=reader.running if reader.has_running else None,
+        running_tokens=reader.last_running(),
         final=reader.final,
         finish_reason=reader.finish_reason,
         error=reader.error,
@@ -143,12 +143,20 @@ class _Reader:
                 Delivery(at_ns, read, chunk.text, chunk.reasoning, chunk.tool, tokens, ids, details)
             )
 
+    def last_running(self) -> int | None:
+        """The last running count; the adapter's own may still move with the event that ends the stream."""
+        if not self.has_running:
+            return None
+        final = self.final.tokens if self.final else None
+        return self.running if final is None else final
+
     def _tokens(self, chunk: Chunk, details: Details | None, ids: tuple[int, ...] | None) -> int | None:
         """Tokens in this event, by the running count or the ids."""
         running = chunk.usage.completion if chunk.usage and chunk.choices else None
         if details is not None and details.tokens is not None and chunk.choices:
             running = details.tokens
-        if running is None:
+        # A count that comes first at the end is a total, not this event's share.
+        if running is None or (self.deliveries and not self.has_running):
             return None if ids is None else len(ids)
         self.has_running = True
         new, self.running = running - self.running, running

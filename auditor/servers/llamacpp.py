@@ -7,9 +7,10 @@ but names the method only after a request, and nothing names the draft width bef
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter
+from auditor.core.adapter import Adapter, Details
+from auditor.core.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
-from auditor.core.observed import dig, launch_facts, public_path, told
+from auditor.core.observed import dig, launch_facts, public_path, told, whole
 from auditor.core.probing import Answers
 from auditor.core.prometheus import Sample, samples
 
@@ -112,6 +113,52 @@ def _series(answers: Answers) -> list[Sample]:
         return []
 
 
+def counters(text: str) -> Counters:
+    """The counters; raises ValueError past a million, where six printed digits no longer give a difference."""
+    found = read_counters(text, _COUNTERS, positions=_POSITIONS)
+    if max(found.delivered or 0, found.prompt_tokens or 0, found.drafted or 0) >= _PRINTED_EXACTLY:
+        raise ValueError("llama.cpp prints six digits and a counter is past a million; restart the server")
+    return found
+
+
+_PRINTED_EXACTLY = 1_000_000
+_COUNTERS = {
+    "delivered": ("llamacpp:tokens_predicted_total",),
+    "prompt_tokens": ("llamacpp:prompt_tokens_total",),
+    "cached_tokens": ("llamacpp:prompt_tokens_cached_total",),
+    "drafted": ("llamacpp:spec_decode_num_draft_tokens_total",),
+    "accepted": ("llamacpp:spec_decode_num_accepted_tokens_total",),
+    "verify_steps": (_DRAFTS,),
+    "decode_calls": ("llamacpp:n_decode_total",),
+    "running": ("llamacpp:requests_processing",),
+}
+
+
+def details(event: Mapping[str, Any]) -> Details | None:
+    """Timings of an event: all tokens of one step of the target share the same `predicted_ms`.
+
+    `draft_n` and `draft_n_accepted` are absent until something was drafted.
+    """
+    timings = event.get("timings")
+    verbose = event.get("__verbose")
+    ids = event.get("tokens") if verbose is None else dig(verbose, "tokens")
+    token_ids = tuple(ids) if isinstance(ids, list) and all(isinstance(i, int) for i in ids) else None
+    if not isinstance(timings, dict):
+        return None if token_ids is None else Details(token_ids=token_ids)
+    numbers = {name: value for name, value in timings.items() if isinstance(value, int | float)}
+    return Details(
+        step=numbers.get("predicted_ms"),
+        tokens=whole(numbers.get("predicted_n")),
+        token_ids=token_ids,
+        drafted=whole(numbers.get("draft_n")),
+        accepted=whole(numbers.get("draft_n_accepted")),
+        reported={name: float(numbers[name]) for name in _REPORTED if name in numbers},
+    )
+
+
+_REPORTED = ("prompt_ms", "prompt_per_second", "predicted_ms", "predicted_per_second", "cache_n")
+
+
 def _first(*candidates: Fact) -> Fact:
     return next((fact for fact in candidates if fact.value is not None), candidates[-1])
 
@@ -125,5 +172,7 @@ ADAPTER = Adapter(
     request_fields={"timings_per_token": True, "cache_prompt": False},
     length_fields={"ignore_eos": True},
     metrics_path="/metrics",
+    counters=counters,
+    details=details,
 )
 """llama.cpp."""

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter
+from auditor.core.adapter import Adapter, Details
+from auditor.core.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
-from auditor.core.observed import dig, launch_facts, public_path, resolved, told
+from auditor.core.observed import dig, launch_facts, public_path, resolved, told, whole
 from auditor.core.probing import Answers
 
 _SERIES = "sglang:"
@@ -130,13 +131,53 @@ def _hardware(answers: Answers, info: Mapping[str, Any], source: str) -> dict[Fa
     }
 
 
+def counters(text: str) -> Counters:
+    """The counters. SGLang counts verify steps and, when a request ends, tokens; drafts it does not count."""
+    return read_counters(text, _COUNTERS)
+
+
+_COUNTERS = {
+    "delivered": ("sglang:generation_tokens_total",),
+    "prompt_tokens": ("sglang:prompt_tokens_total",),
+    "cached_tokens": ("sglang:cached_tokens_total",),
+    "verify_steps": ("sglang:spec_verify_calls_total",),
+    "running": ("sglang:num_running_reqs",),
+}
+
+
+def details(event: Mapping[str, Any]) -> Details | None:
+    """Counts of speculation at the end of a request (0.5.12 and later; earlier ones count the bonus token in).
+
+    `spec_num_proposed_drafts` is nominal: verify steps times the draft width, the nodes of a tree and not of a path.
+    """
+    spec = dig(event, "sglext", "spec_tokens_details") or event.get("meta_info")
+    if not isinstance(spec, dict) or "spec_verify_ct" not in spec:
+        return None
+    return Details(
+        drafted=whole(spec.get("spec_num_proposed_drafts")),
+        accepted=whole(spec.get("spec_num_correct_drafts")),
+        verify_steps=whole(spec.get("spec_verify_ct")),
+        reported={
+            name: float(value) for name, value in spec.items() if isinstance(value, int | float) and "_rate" in name
+        }
+        | {name: float(spec[name]) for name in ("spec_accept_length",) if isinstance(spec.get(name), int | float)},
+    )
+
+
 ADAPTER = Adapter(
     name="sglang",
     title="SGLang",
     paths=("/server_info", "/get_server_info", "/v1/loads", "/metrics"),
     recognise=recognise,
     facts=facts,
+    request_fields={
+        "return_spec_tokens_details": True,
+        "stream_options": {"include_usage": True, "continuous_usage_stats": True},
+    },
     length_fields={"ignore_eos": True},
     metrics_path="/metrics",
+    counters=counters,
+    details=details,
+    event_is_step=True,
 )
 """SGLang."""

@@ -13,6 +13,7 @@ from auditor.core.observed import dig, launch_facts, public_path, told
 from auditor.core.probing import Answers
 from auditor.core.prometheus import Sample, samples
 from auditor.servers.vllm.config import SERVER_INFO, config_object, configured
+from auditor.servers.vllm.counts import counters, details
 
 _SERIES = "vllm:"
 _DRAFTS = "vllm:spec_decode_num_drafts_total"
@@ -100,9 +101,15 @@ ADAPTER = Adapter(
     paths=("/version", "/metrics", SERVER_INFO),
     recognise=recognise,
     facts=facts,
-    request_fields={"return_token_ids": True},
+    request_fields={
+        "return_token_ids": True,
+        "stream_options": {"include_usage": True, "continuous_usage_stats": True},
+    },
     length_fields={"ignore_eos": True},
     metrics_path="/metrics",
+    counters=counters,
+    details=details,
+    event_is_step=True,
     counts_at_end=False,
 )
 """vLLM."""
