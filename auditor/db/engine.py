@@ -172,6 +172,9 @@ def one_line(place: Place) -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         raise _explain(error, place) from error
+    except ValueError as error:
+        # What no driver takes: half a surrogate pair in a text, NaN in a document.
+        raise DatabaseError(f"a value cannot be stored: {_first_line(error, place)}", where=place.name) from error
 
 
 def _explain(error: SQLAlchemyError, place: Place) -> DatabaseError:

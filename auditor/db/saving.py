@@ -37,7 +37,7 @@ def save_run(
 ) -> None:
     """Write the run, replace its derived rows and append its verdict where it is another than the last.
 
-    Raises DatabaseError where the claim's revision is not stored, or the id is that of a run of another claim or plan.
+    Raises DatabaseError where the claim's revision is not stored, or the id is of a run of another claim or plan.
     """
     _write_run(session, run)
     for table in _DERIVED:

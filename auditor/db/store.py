@@ -117,14 +117,14 @@ class Store:
         counts = select(run.claim_id, func.count()).group_by(run.claim_id)
 
         def read(session: Session) -> list[ClaimSummary]:
-            runs = dict(session.execute(counts).tuples().all())
+            runs = {row[0]: row[1] for row in session.execute(counts)}
             last: dict[str, str] = {}
             for summary in _runs(session, None):
                 if summary.verdict is not None:
                     last.setdefault(summary.claim_id, summary.verdict)
             return [
                 ClaimSummary(*row, runs=runs.get(row[0], 0), last_verdict=last.get(row[0]))
-                for row in session.execute(query).tuples()
+                for row in session.execute(query)
             ]
 
         return self._read(read)

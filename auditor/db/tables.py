@@ -92,9 +92,7 @@ class Run(Base):
     status: Mapped[str] = mapped_column(String(50))
 
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["claim_id", "claim_revision"], ["claim_revisions.claim_id", "claim_revisions.revision"]
-        ),
+        ForeignKeyConstraint(["claim_id", "claim_revision"], ["claim_revisions.claim_id", "claim_revisions.revision"]),
         Index(None, "claim_id", "claim_revision"),
     )
 
