@@ -162,9 +162,7 @@ def local_settings(
         raise UsageError(f"draft tokens are {width}", remedy="give 1 to 64")
     drafter = (model if draft is None else find_gguf(draft)) if speculation == "draft" else None
     if draft is not None and drafter is None:
-        raise UsageError(
-            "a draft model with n-gram speculation", remedy="give --speculation draft, or no draft model"
-        )
+        raise UsageError("a draft model with n-gram speculation", remedy="give --speculation draft, or no draft model")
     return LocalSettings(
         gguf=model,
         model=model.stem,

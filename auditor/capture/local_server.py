@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import Any
 
-SHUTDOWN_GRACE_S = 5.0
+SHUTDOWN_GRACE_S = 1.0
 """How long requests in flight may hold up the end of the process."""
 
 
@@ -59,6 +59,9 @@ def parameters(xllamacpp: Any, settings: dict[str, Any]) -> Any:
     params.n_parallel = settings["parallel"]
     params.cpuparams.n_threads = settings["threads"]
     params.cpuparams_batch.n_threads = settings["threads"]
+    # Some builds of the wheel could use a graphics processor; the rehearsal says that it does not.
+    params.n_gpu_layers = 0
+    params.speculative.draft.n_gpu_layers = 0
     params.endpoint_metrics = True
     params.endpoint_slots = True
     params.ui = False

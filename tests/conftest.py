@@ -1,0 +1,99 @@
+"""Fixtures for all rooms: real embedded servers, started when the first test asks, and a scripted HTTP server."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from auditor.capture.local import LocalServer, Speculation, local_settings, start_local
+from auditor.errors import UsageError
+
+LOCAL_FIXTURES = {"local_plain", "local_ngram", "local_draft"}
+DATA = Path(__file__).parent / "data"
+
+Script = dict[str, tuple[int, bytes] | tuple[int, bytes, dict[str, str]]]
+"""Status, body and headers by path; a path that is not there is a 404."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs the embedded server."""
+    for item in items:
+        if LOCAL_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("local")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of recordings."""
+    return DATA
+
+
+def _local(speculation: Speculation, folder: Path) -> Iterator[LocalServer]:
+    try:
+        settings = local_settings(speculation=speculation, context=2048, parallel=2)
+    except UsageError as error:
+        pytest.skip(str(error))
+    with start_local(settings, log=folder / f"{speculation}.log") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def local_plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    """An embedded server without speculation; `.url` is its address."""
+    yield from _local("none", tmp_path_factory.mktemp("local"))
+
+
+@pytest.fixture(scope="session")
+def local_ngram(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    """An embedded server that drafts from repeated text."""
+    yield from _local("ngram", tmp_path_factory.mktemp("local"))
+
+
+@pytest.fixture(scope="session")
+def local_draft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    """An embedded server that drafts with its own model."""
+    yield from _local("draft", tmp_path_factory.mktemp("local"))
+
+
+@contextmanager
+def _serving(script: Script, asked: list[str]) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            status, body, *more = script.get(self.path, (404, b'{"detail":"Not Found"}'))
+            self.send_response(status)
+            for name, value in (more[0] if more else {}).items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """`serve(script)` starts a server that answers GETs from the script; `serve(script, asked)` notes the paths."""
+    with ExitStack() as stack:
+
+        def start(script: Script, asked: list[str] | None = None) -> str:
+            return stack.enter_context(_serving(script, [] if asked is None else asked))
+
+        yield start
