@@ -110,6 +110,4 @@ def path(database: str | None, as_json: bool) -> None:
     file = None if place.file is None else str(place.file)
     out = Output(as_json)
     out.say(file or place.name)
-    out.document(
-        {"database": place.name, "path": file, "exists": None if place.file is None else place.file.exists()}
-    )
+    out.document({"database": place.name, "path": file, "exists": None if file is None else not place.is_missing})

@@ -5,6 +5,7 @@ be copied, put under version control or read from a folder without write access;
 """
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,6 +64,11 @@ class Place:
         hidden = [value for name, value in self.url.query.items() if "pass" in name.lower()]
         return tuple(str(value) for value in (self.url.password, *hidden) if value)
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether it is a file that is not there, or not for us to see."""
+        return self.file is not None and not os.path.exists(self.file)
+
 
 def locate(url: str | None) -> Place:
     """Read a database address; None is `audit.db` in the working folder. Raises UsageError."""
@@ -110,8 +116,9 @@ def _sqlite_file(url: URL) -> Path:
         raise UsageError("a database in memory is lost when the command ends", remedy="write sqlite:///FILE")
     if url.query or url.database.startswith("file:") or url.drivername not in ("sqlite", "sqlite+pysqlite"):
         raise UsageError("options and other drivers are not supported for SQLite", remedy="write sqlite:///FILE")
-    file = Path(url.database).expanduser().absolute()
-    if file.is_dir():
+    # os.path answers where pathlib raises: an unknown home, a folder that may not be entered.
+    file = Path(os.path.expanduser(url.database)).absolute()
+    if os.path.isdir(file):
         raise UsageError("a folder, not a file", where=str(file), remedy="name a file in it")
     return file
 

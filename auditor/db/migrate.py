@@ -68,7 +68,7 @@ def migrations_folder() -> Path:
 
 def condition(place: Place, engine: Engine) -> Condition:
     """Look at the database; a missing file is not created. Raises DatabaseError where it cannot be read."""
-    if place.file is not None and not place.file.exists():
+    if place.is_missing:
         return Condition(State.MISSING, None)
     with one_line(place), engine.connect() as connection:
         return _look(connection)

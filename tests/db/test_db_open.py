@@ -209,6 +209,14 @@ def test_folder_that_is_not_there(folder: Path) -> None:
         upgrade(locate("sqlite:///nowhere/audit.db"))
 
 
+@pytest.mark.parametrize("file", ["x" * 300, "~no-such-user/audit.db", "audit.db/audit.db"])
+def test_path_that_cannot_be(folder: Path, file: str) -> None:
+    (folder / "audit.db").touch()
+    assert "there is no such database" in refused(f"sqlite:///{file}")
+    with pytest.raises(DatabaseError, match="cannot be opened or created"):
+        upgrade(locate(f"sqlite:///{file}"))
+
+
 def test_without_permission(python: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As an account that may not write here, for root may everything."""
     use = """
