@@ -1,5 +1,6 @@
 """Fixtures for all rooms: real embedded servers, started when the first test asks, and a scripted HTTP server."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,12 @@ DATA = Path(__file__).parent / "data"
 
 Script = dict[str, tuple[int, bytes] | tuple[int, bytes, dict[str, str]]]
 """Status, body and headers by path; a path that is not there is a 404."""
+
+
+def pytest_configure() -> None:
+    """No proxy between the tests and this machine's own servers."""
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        del os.environ[name]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -45,7 +45,7 @@ def counters(server: LocalServer) -> dict[str, float]:
 def test_a_prompt_is_one_decode_and_the_counts_add_up(fixture: str, request: pytest.FixtureRequest) -> None:
     server: LocalServer = request.getfixturevalue(fixture)
     before = counters(server)
-    prompt = " ".join(f"word{i}" for i in range(115)) + REPEATS
+    prompt = " ".join(f"word{i}" for i in range(150)) + REPEATS
     usage = complete(server, 40, prompt)["usage"]
     after = counters(server)
     delta = {name: after[name] - before.get(name, 0) for name in after}
