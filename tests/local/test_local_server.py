@@ -106,15 +106,19 @@ def test_the_server_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         url = parent.stdout.readline().strip()
-        host, port = url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=60) as connection:
-            parent.send_signal(signal.SIGKILL)
-            parent.wait()
-            # Nothing was sent: the read returns when the server goes away.
-            with contextlib.suppress(ConnectionResetError):
-                assert connection.recv(1) == b""
-    with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{url}/health")
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    host, port = url.removeprefix("http://").split(":")
+    for _ in range(4):
+        # Nothing is sent: the read returns when the server goes away, or after some seconds when it does not.
+        with contextlib.suppress(ConnectionResetError):
+            try:
+                connection = socket.create_connection((host, int(port)), timeout=60)
+            except ConnectionRefusedError:
+                return
+            with connection:
+                connection.recv(1)
+    pytest.fail(f"the server at {url} outlived its parent")
 
 
 def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
