@@ -1,0 +1,79 @@
+"""A claim as text for people: what it states, then what it leaves open."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+
+from auditor.core.claim import Case, Claim
+from auditor.core.questions import questions_for
+
+_PARTS = ("hardware", "model", "engine", "speculation", "reported", "workload", "server")
+_LABEL = 28
+
+
+def claim_text(claim: Claim, row: str | None) -> str:
+    """The claim, and one of its measurements in full; all of them in a line each where there are several.
+
+    Raises UsageError for a row that it does not have.
+    """
+    lines = [f"{claim.id}: {claim.title}", ""]
+    lines += _stated("source", claim.source)
+    lines += [_line(name.replace("_", " "), getattr(claim, name)) for name in _PERSONS if getattr(claim, name)]
+    lines += [_line("disputer says", text) for text in claim.disputer_says]
+    if len(claim.measurements) > 1 and row is None:
+        lines += [*_common(claim), "", f"{len(claim.measurements)} measurements:"]
+        lines += [f"  {case.id:<{_LABEL}}{_summary(case)}" for case in claim.cases()]
+        lines += ["", "Choose one with --row to see what it states and what it leaves open."]
+        return "\n".join(lines)
+    case = claim.case(row)
+    lines += _case(case)
+    questions = questions_for(case)
+    lines += ["", "Left open:", *(f"  - {question}" for question in questions)] if questions else ["", "Nothing open."]
+    return "\n".join(lines)
+
+
+_PERSONS = ("reported_by", "disputed_by")
+
+
+def _case(case: Case) -> list[str]:
+    lines = [] if case.id == case.claim_id else ["", f"measurement {case.id}: {case.title}"]
+    lines += [line for part in _PARTS for line in _stated(part, getattr(case, part))]
+    lines.append(_line("claimed", _summary(case)))
+    return lines + ([_line("notes", case.notes)] if case.notes else [])
+
+
+def _common(claim: Claim) -> list[str]:
+    lines = [line for part in _PARTS for line in _stated(part, getattr(claim, part))]
+    return lines + ([_line("notes", claim.notes)] if claim.notes else [])
+
+
+def _summary(case: Case) -> str:
+    reported = case.reported
+    if not reported.has_number:
+        return reported.as_text()
+    basis = reported.basis.value if reported.basis else "basis not stated"
+    streams = f", {reported.streams} streams" if reported.streams and reported.streams > 1 else ""
+    return f"{reported.as_text()}, {basis}{streams}"
+
+
+def _stated(name: str, part: BaseModel) -> list[str]:
+    """A line for each field of a part that is stated."""
+    return [_line(field, value) for field, value in _leaves(name, part.model_dump(mode="json", exclude_defaults=True))]
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(f"{name}.{key}", inner)
+    elif isinstance(value, list) and name.endswith((".argv", ".prompts", ".patches")):
+        yield name, ", ".join(map(str, value))
+    elif isinstance(value, list):
+        yield name, " to ".join(map(str, value))
+    else:
+        yield name, value
+
+
+def _line(label: str, value: Any) -> str:
+    text = " ".join(str(value).split())
+    return f"  {label:<{_LABEL}}{text}"

@@ -1,0 +1,147 @@
+"""Writes the draft of a claim file from what a post states, each value with the words it came from.
+
+The draft is a valid claim file. What was not found is left out and stands at the end as questions.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from auditor.core.claim import parse_claim, problems_of
+from auditor.core.claimtext import NOT_YAML, SECRET_VALUE, UNSAFE
+from auditor.core.postscan import Rate, Stated, rates_in, stated_in
+from auditor.core.questions import questions_for
+
+_ORDER = ("source", "hardware", "model", "engine", "speculation", "reported", "workload")
+_NUMBERS = (
+    "speculation.acceptance",
+    "speculation.acceptance_length",
+    "speculation.draft_tokens",
+    "reported.value",
+    "reported.streams",
+    "hardware.count",
+)
+"""Fields whose text is a number as YAML writes it."""
+_WIDTH = 100
+
+
+def draft_claim(
+    post: str, *, claim_id: str | None = None, answers: Sequence[Stated] = (), title: str | None = None
+) -> tuple[str, str]:
+    """The id and the text of a draft from a post and from answers, which go before the post.
+
+    Raises ClaimError only for an id that cannot be one.
+    """
+    post = _clean(post)
+    stated = [*answers, *stated_in(post)]
+    rates = rates_in(post)
+    title = _title(title or post) or "A claim without a title"
+    claim_id = claim_id or _identifier(stated, rates, title)
+    body = "\n".join(
+        ["schema: 1", f"id: {_text(claim_id)}", f"title: {_text(title)}", *_fields(stated, rates), *_rows(rates)]
+    )
+    # Read back, so that a draft that cannot be read is never handed out.
+    claim = parse_claim(body, "draft")
+    asked = dict.fromkeys(question for case in claim.cases() for question in questions_for(case))
+    questions = "\n".join(f"# - {_comment(question, 400)}" for question in asked)
+    head = "# A draft: check every value against the words it was read from, and delete what does not belong.\n"
+    return claim_id, f"{head}{body}\n\n# Still to ask the claimant:\n{questions}\n"
+
+
+def problem_with(answer: Stated) -> str | None:
+    """What is wrong with an answer to one field, in words; None if a claim may hold it."""
+    body = "\n".join(["schema: 1", "id: draft", "title: draft", *_fields([answer], ())])
+    return next((error.what for error in problems_of(body, "draft")), None)
+
+
+def _clean(post: str) -> str:
+    post = post.replace("**", "").replace("`", "").replace("\r", "\n").replace("\u2028", "\n")
+    return SECRET_VALUE.sub("(removed)", UNSAFE.sub(" ", NOT_YAML.sub(" ", post)))
+
+
+def _title(post: str) -> str:
+    first = next((line for line in post.splitlines() if re.search(r"\w", line)), "")
+    return " ".join(first.strip("#*>-| \t").split())[:120].strip()
+
+
+def _identifier(stated: Iterable[Stated], rates: Sequence[Rate], title: str) -> str:
+    model = next((str(item.value) for item in stated if item.field == "model.id"), None)
+    words = f"{model} {rates[0].low}tps" if model and rates else title
+    name = "-".join(re.findall(r"[a-z0-9]+(?:\.[a-z0-9]+)*", words.lower()))[:64].rstrip(".-")
+    return name or "claim"
+
+
+def _fields(stated: Sequence[Stated], rates: Sequence[Rate]) -> list[str]:
+    """The common fields as YAML, in the order of the schema; the second answer to a field becomes a comment."""
+    tree: dict[str, dict[str, list[Stated]]] = {}
+    for item in stated:
+        part, _, rest = item.field.partition(".")
+        tree.setdefault(part, {}).setdefault(rest, []).append(item)
+    lines: list[str] = []
+    for part in _ORDER:
+        fields = tree.get(part, {})
+        block = _block(fields, "  ")
+        if part == "reported" and len(rates) == 1:
+            block += [f"  {line}" for line in _rate(rates[0], fields)]
+        if block:
+            lines += ["", f"{part}:", *block]
+    return lines
+
+
+def _block(fields: dict[str, list[Stated]], indent: str) -> list[str]:
+    lines: list[str] = []
+    inner: dict[str, dict[str, list[Stated]]] = {}
+    for name, items in fields.items():
+        head, _, rest = name.partition(".")
+        if rest:
+            inner.setdefault(head, {})[rest] = items
+            continue
+        first, *others = items
+        lines.append(f"{indent}{name}: {_value(first)}   # {_said(first.words)}")
+        lines += [f"{indent}# {name} may also be {_comment(str(i.value))}: {_said(i.words)}" for i in others[:5]]
+    for name, below in inner.items():
+        lines += [f"{indent}{name}:", *_block(below, indent + "  ")]
+    return lines
+
+
+def _rows(rates: Sequence[Rate]) -> list[str]:
+    """Several rates as measurements."""
+    if len(rates) < 2:
+        return []
+    lines = ["", "measurements:"]
+    for number, rate in enumerate(rates, 1):
+        lines += [f"  - id: rate-{number}", "    reported:", *(f"      {line}" for line in _rate(rate, {}))]
+    return lines
+
+
+def _rate(rate: Rate, answered: dict[str, list[Stated]]) -> list[str]:
+    number = f"value: {rate.low}" if rate.high is None else f"range: [{rate.low}, {rate.high}]"
+    lines = [] if "value" in answered else [f"{number}   # {_said(rate.words)}"]
+    if lines and rate.about:
+        lines.append("about: true")
+    if rate.basis and "basis" not in answered:
+        lines.append(f"basis: {rate.basis}   # {_said(rate.basis_words)}")
+    if rate.streams and "streams" not in answered:
+        lines.append(f"streams: {rate.streams}   # {_said(rate.streams_words)}")
+    return lines
+
+
+def _value(item: Stated) -> str:
+    if isinstance(item.value, int) or item.field in _NUMBERS:
+        return str(item.value)
+    return _text(item.value)
+
+
+def _text(text: str) -> str:
+    # A JSON string is a double-quoted YAML scalar.
+    return orjson.dumps(text).decode()
+
+
+def _said(words: str) -> str:
+    return f'"{_comment(words)}"'
+
+
+def _comment(words: str, width: int = _WIDTH) -> str:
+    words = " ".join(words.split())
+    return words if len(words) <= width else f"{words[: width - 3]}..."
