@@ -37,6 +37,8 @@ class Flight:
     """Purpose and place in the plan; written to the log."""
     first_token_ns: int = 600 * 10**9
     stall_ns: int = 120 * 10**9
+    keep: bool = False
+    """Whether the body of an event stream is handed to the caller as well."""
     exchange: int = 0
     events: int = 0
     """Lines that begin a data field, roughly the events so far; for the progress display only."""
@@ -163,7 +165,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
                 if is_event_stream(wait.reader.head):
                     flight.events += piece.count(b"data:")
                     flight.last = piece
-                else:
+                if flight.keep or not is_event_stream(wait.reader.head):
                     wait.body.append(piece)
             if wait.reader.complete:
                 self._finish(connection, flight, wait, "complete")
@@ -191,9 +193,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         what = {"how": how} | ({"words": flight.words} if flight.words else {})
         self._log.add_json(Kind.CLOSE, flight.exchange, time.perf_counter_ns(), what)
 
-    def _fail(
-        self, flight: Flight, request: httpx.Request, error: BaseException, *, connecting: bool = False
-    ) -> None:
+    def _fail(self, flight: Flight, request: httpx.Request, error: BaseException, *, connecting: bool = False) -> None:
         """Write how it broke, and raise the same in httpx's words where httpx has words for it."""
         how, mapped = _map_error(error, request, connecting=connecting)
         flight.words = flight.words or str(mapped or error) or type(error).__name__

@@ -76,9 +76,7 @@ class WireWriter:
         pending, self._pending = self._pending, []
         if not pending or self.failure:
             return
-        records = [
-            WireRecord(kind, exchange, t, k, self._struck(payload)) for kind, exchange, t, k, payload in pending
-        ]
+        records = [WireRecord(kind, exchange, t, k, self._struck(payload)) for kind, exchange, t, k, payload in pending]
         data = frame(records, first=self._size == 0)
         try:
             written = 0

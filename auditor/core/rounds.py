@@ -1,9 +1,10 @@
 """From exchanges to rounds and cells: sums, windows, and what the server's own counters say of the same time."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import accumulate
+from typing import Any
 
 from auditor.core.adapter import Adapter
 from auditor.core.counters import Counters
@@ -29,9 +30,7 @@ class Scrape:
     problem: str | None
 
 
-def read_scrapes(
-    evidence: Evidence, cells: Mapping[str, Cell], adapters: Mapping[str, Adapter]
-) -> tuple[Scrape, ...]:
+def read_scrapes(evidence: Evidence, cells: Mapping[str, Cell], adapters: Mapping[str, Adapter]) -> tuple[Scrape, ...]:
     """The scrapes of a run; of several at the same moment, as while waiting for a drain, the last."""
     found: dict[tuple[str, int, str], Scrape] = {}
     for exchange in evidence.exchanges:
@@ -53,6 +52,13 @@ def read_scrapes(
     return tuple(found.values())
 
 
+def scrape_lines(scrapes: Iterable[Scrape]) -> Iterator[dict[str, Any]]:
+    """The scrapes as they are written to `metrics.jsonl`."""
+    for scrape in scrapes:
+        counters = scrape.counters.model_dump(mode="json", exclude_none=True) if scrape.counters else None
+        yield {**asdict(scrape), "counters": counters}
+
+
 def cell_ledger(cell: Cell, counted: Sequence[Counted], scrapes: Iterable[Scrape]) -> CellLedger | None:
     """All rounds of a cell, summed; None when nothing of it was measured."""
     own = [item for item in counted if item.line.cell == cell.key]
@@ -60,9 +66,7 @@ def cell_ledger(cell: Cell, counted: Sequence[Counted], scrapes: Iterable[Scrape
         return None
     at = {(scrape.repeat, scrape.when): scrape for scrape in scrapes if scrape.cell == cell.key}
     repeats = sorted({item.line.repeat for item in own})
-    rounds = tuple(
-        _round(cell, repeat, [item for item in own if item.line.repeat == repeat], at) for repeat in repeats
-    )
+    rounds = tuple(_round(cell, repeat, [item for item in own if item.line.repeat == repeat], at) for repeat in repeats)
     tally = add(one.tally for one in rounds)
     is_partial = any(item.line.status != "complete" for item in own)
     return CellLedger(

@@ -1,0 +1,186 @@
+"""`audit run`: replay a claim against a live server and judge it."""
+
+import secrets
+import shlex
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from auditor.cli.options import database_option
+from auditor.cli.output import Output, json_option
+from auditor.errors import UsageError
+
+EPILOG = """\b
+Exit codes:
+  0    reproduced or exceeded
+  1    the tool failed
+  2    a bad claim or option
+  3    miscounted, not-reproduced, invalid-output or impossible
+  4    unlabelled, not-comparable or inconclusive
+  5    the server refused or could not be reached
+  130  interrupted with nothing to judge; a partial run that was judged exits with its verdict"""
+
+
+@click.command(epilog=EPILOG, context_settings={"show_default": True})
+@click.argument("claim", metavar="CLAIM")
+@click.option("--row", help="Measurement of a claim that has several.")
+@click.option("--server", help="Base address of the server; the claim's own by default, else the embedded one.")
+@click.option("--pair", help="A second server: the same without speculation.")
+@click.option("--api-key", envvar="AUDIT_API_KEY", help="Key of the server; never written down. Or AUDIT_API_KEY.")
+@click.option("--model", help="Model to ask for, where the server has several.")
+@click.option("--kind", help="Kind of server, where it cannot be recognised: vllm, sglang, llamacpp, generic.")
+@click.option("--api", type=click.Choice(["chat", "completions"]), default="chat", help="Endpoint to use.")
+@click.option("--streams", type=click.IntRange(1, 100_000), help="Requests in flight; the claim's, else 1.")
+@click.option("--tokens", type=click.IntRange(1), help="Length of each answer; the claim's, else 1,200.")
+@click.option("--repeats", type=click.IntRange(1, 1000), help="Repeats, of which the interval is made; else 3.")
+@click.option("--prompts", type=click.Path(dir_okay=False), help="Your own prompts: JSON lines, or ShareGPT.")
+@click.option("--suite/--no-suite", default=True, help="Use the public suite of prompts as well.")
+@click.option("--temperature", type=click.FloatRange(0, 10), help="Temperature; the claim's, else 0.")
+@click.option("--ignore-eos/--no-ignore-eos", default=True, help="Ask for full-length answers where possible.")
+@click.option("--tokenizer", help="The model's tokenizer: a folder, a tokenizer.json, or a name on the hub.")
+@click.option("--quick", is_flag=True, help="A look of about two minutes; the verdict says so.")
+@click.option("--time-limit", type=click.IntRange(1), help="Seconds after which the replay stops and is judged.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the nonces; random by default, noted in the plan.")
+@click.option("--dry-run", is_flag=True, help="Say what would be sent, to whom, and send no prompt.")
+@click.option(
+    "--speculation",
+    type=click.Choice(["none", "ngram", "draft"]),
+    help="Embedded server: only this, and plain beside it.",
+)
+@click.option("--gguf", type=click.Path(dir_okay=False), help="Embedded server: the model file.")
+@click.option("--reports", type=click.Path(file_okay=False), default="reports", help="Folder for runs.")
+@database_option
+@json_option
+def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **options: Any) -> int:
+    """Replay CLAIM against a live server, judge it, and write the report.
+
+    CLAIM is a claim file, or the id of a stored claim. Without a server the embedded one is measured: a rehearsal,
+    whose counting is real and whose hardware says nothing of the claim.
+    """
+    from auditor import audit
+    from auditor.cli.claimfile import find_claim
+    from auditor.cli.progress import Display
+    from auditor.index import index_run
+    from auditor.report.text import terminal
+
+    out = Output(as_json)
+    parsed, text = find_claim(claim, database)
+    case = parsed.case(options["row"])
+    started_ns = time.time_ns()
+    moment = datetime.fromtimestamp(started_ns / 1e9, UTC)
+    run_id = f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+    with ExitStack() as stack:
+        job = audit.Job(
+            claim=parsed,
+            case=case,
+            claim_bytes=text.encode(),
+            servers=_servers(options, case.server.url, stack, out),
+            wishes=_wishes(options),
+            run=run_id,
+            started_ns=started_ns,
+            seed=options["seed"] if options["seed"] is not None else secrets.randbits(32),
+            folder=Path(options["reports"]) / case.claim_id / run_id,
+            command=_command(),
+            api_key=options["api_key"],
+            api=options["api"],
+            model=options["model"] or case.server.model,
+            kind=options["kind"],
+            tokenizer=options["tokenizer"],
+        )
+        if dry_run:
+            return _dry_run(job, out)
+        with Display() as display:
+            result = audit.run(job, display.watch)
+    index_run(result, text=text, database=database, say=out.note)
+    out.say(terminal(result.folder))
+    out.document({"folder": str(result.folder), "stopped": result.stopped, **result.verdict.model_dump(mode="json")})
+    return result.verdict.exit_code
+
+
+def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out: Output) -> Any:
+    """The servers to measure; starts the embedded ones where none was given."""
+    from auditor.audit import ServerChoice
+
+    url = options["server"] or claimed
+    if url:
+        if options["speculation"] or options["gguf"]:
+            raise UsageError("--speculation and --gguf belong to the embedded server", remedy="leave --server out")
+        choices = [ServerChoice("subject", url)]
+        return (*choices, ServerChoice("plain", options["pair"])) if options["pair"] else tuple(choices)
+    if options["pair"]:
+        raise UsageError("--pair needs --server", remedy="give both, or neither for the embedded servers")
+    from auditor.capture.local import Speculation, local_settings, start_local
+
+    kinds: list[Speculation] = ["ngram", "draft", "none"]
+    if options["speculation"]:
+        kinds = ["none"] if options["speculation"] == "none" else [options["speculation"], "none"]
+    out.note("No server was given: this is a rehearsal on embedded servers on this machine's processor.")
+    logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="audit-")))
+    found = []
+    for kind in kinds:
+        settings = local_settings(speculation=kind, gguf=options["gguf"], parallel=2)
+        server = stack.enter_context(start_local(settings, log=logs / f"{kind}.log"))
+        found.append(ServerChoice("plain" if kind == "none" else kind, server.url, server))
+    return tuple(found)
+
+
+def _wishes(options: dict[str, Any]) -> Any:
+    from auditor.core.planning import Wishes
+    from auditor.core.promptfile import read_prompts
+    from auditor.core.prompts import Prompt
+
+    prompts: tuple[Prompt, ...] = ()
+    if options["prompts"]:
+        path = Path(options["prompts"])
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise UsageError(f"cannot be read ({error.strerror})", where=str(path)) from error
+        prompts = read_prompts(data, str(path))
+    limit = options["time_limit"]
+    return Wishes(
+        streams=options["streams"],
+        tokens=options["tokens"],
+        repeats=options["repeats"],
+        prompts=prompts,
+        suite=options["suite"],
+        temperature=options["temperature"],
+        ignore_eos=options["ignore_eos"],
+        quick=options["quick"],
+        total_ns=None if limit is None else limit * 10**9,
+    )
+
+
+def _command() -> str:
+    """The command as typed, with the key struck out."""
+    words, hide = [], False
+    for word in sys.argv[1:]:
+        if word.startswith("--api-key="):
+            word = "--api-key=***"
+        words.append("***" if hide else word)
+        hide = word == "--api-key"
+    return shlex.join(["audit", *words])
+
+
+def _dry_run(job: Any, out: Output) -> int:
+    from auditor import audit
+    from auditor.core.plan import request_count, schedule, token_count
+
+    facts, plan = audit.plan_only(job)
+    out.say(f"Would send {request_count(plan)} requests for at most {token_count(plan):,} tokens.")
+    for cell in plan.cells:
+        server = facts.servers[cell.server]
+        out.say(
+            f"  {cell.key}: {cell.requests * cell.repeats} requests of {cell.max_tokens:,} tokens, {cell.streams} in "
+            f"flight, {cell.repeats} repeats, to {server.url} ({server.kind}, {server.model})"
+        )
+    seconds = sum(one.cell.max_tokens * len(one.requests) / one.cell.streams for one in schedule(plan))
+    out.say(f"At 50 tok/s a stream that takes about {seconds / 50 / 60:.0f} minutes. Nothing was sent but the probe.")
+    out.document({"plan": plan.model_dump(mode="json"), "facts": facts.model_dump(mode="json")})
+    return 0

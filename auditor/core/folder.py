@@ -1,0 +1,152 @@
+"""A run folder: the names of its files, and how they are read back. It holds all that a verdict rests on."""
+
+import os
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import ValidationError
+
+from auditor.core.claim import Case, Claim, parse_claim
+from auditor.core.evidence import Evidence, assemble
+from auditor.core.facts import RunFacts
+from auditor.core.plan import Plan
+from auditor.core.record import Record, sha256
+from auditor.core.wire import read_wire
+from auditor.errors import AuditError, EvidenceError
+
+CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT = (
+    "claim.yaml",
+    "plan.json",
+    "facts.json",
+    "run.json",
+    "wire.zst",
+    "recount.json",
+)
+"""Evidence: written while measuring and never changed."""
+LEDGER, TOKENS, METRICS, VERDICT, REPORT, MANIFEST = (
+    "ledger.json",
+    "tokens.jsonl",
+    "metrics.jsonl",
+    "verdict.json",
+    "report.html",
+    "manifest.json",
+)
+"""Derived from the evidence, and made again by `audit judge` and `audit report`."""
+
+R = TypeVar("R", bound=Record)
+
+
+class RunRecord(Record):
+    """`run.json`: what names this run."""
+
+    run_version: Literal[1] = 1
+    run: str
+    tool_version: str
+    started: str
+    """UTC, ISO 8601."""
+    started_ns: int
+    """Since the epoch."""
+    command: str
+    """The command that repeats it."""
+    plan_digest: str
+
+
+class Recount(Record):
+    """`recount.json`: the text of each answer, tokenised again after the run."""
+
+    recount_version: Literal[1] = 1
+    tokenizer: str
+    """Its name."""
+    tokenizer_sha256: str | None = None
+    """SHA-256 of the tokenizer's file; None for the server's own."""
+    is_independent: bool
+    """Whether it is not the measured server that tokenised."""
+    counts: dict[int, int]
+    """Tokens by exchange."""
+
+
+def write(folder: Path, name: str, data: bytes) -> None:
+    """Write one file of a run folder, whole or not at all; raises AuditError."""
+    path = folder / name
+    part = path.with_name(f".{name}.part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise AuditError(
+            f"cannot be written ({error.strerror})",
+            where=str(path),
+            remedy="see to space and permissions, then `audit judge`",
+        ) from error
+
+
+class RunFolder:
+    """Reads a run folder; raises EvidenceError for what is missing, damaged or from a newer version."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.is_dir():
+            raise EvidenceError("there is no such run folder", where=str(path), remedy="see `audit list`")
+
+    def read(self, name: str) -> bytes:
+        """The bytes of one file."""
+        try:
+            return (self.path / name).read_bytes()
+        except OSError as error:
+            what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+            raise EvidenceError(what, where=str(self.path / name), remedy="is this a run folder?") from error
+
+    def record(self, name: str, kind: type[R]) -> R:
+        """One file as a record."""
+        try:
+            return kind.from_json(self.read(name))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            if place.endswith("_version"):
+                what = f"is of version {first['input']}, which this tool does not read"
+                raise EvidenceError(
+                    what, where=str(self.path / name), remedy="use a newer version of the tool"
+                ) from None
+            what = f"is damaged: {place}: {first['msg']}"
+            raise EvidenceError(what, where=str(self.path / name)) from None
+
+    def claim(self) -> tuple[Claim, Case]:
+        """The claim and the case that was audited."""
+        claim = parse_claim(self.read(CLAIM).decode("utf-8"), str(self.path / CLAIM))
+        return claim, claim.case(self.plan().case)
+
+    def plan(self) -> Plan:
+        """The plan; its digest must be the one noted before measuring."""
+        plan = self.record(PLAN, Plan)
+        noted = self.run().plan_digest
+        if plan.digest() != noted:
+            raise EvidenceError(
+                "is not the plan that was hashed before measuring",
+                where=str(self.path / PLAN),
+                remedy="restore the file",
+            )
+        return plan
+
+    def run(self) -> RunRecord:
+        """What names the run."""
+        return self.record(RUN, RunRecord)
+
+    def facts(self) -> RunFacts:
+        """What was learned before measuring."""
+        return self.record(FACTS, RunFacts)
+
+    def evidence(self) -> Evidence:
+        """The wire log, assembled."""
+        log = read_wire(self.path / WIRE)
+        return assemble(log.records, log.damage)
+
+    def recount(self) -> Recount | None:
+        """The recount; None when there was none."""
+        return self.record(RECOUNT, Recount) if (self.path / RECOUNT).exists() else None
+
+    def manifest(self) -> dict[str, str]:
+        """SHA-256 of every file but the manifest itself, by name."""
+        names = sorted(path.name for path in self.path.iterdir() if path.is_file() and not path.name.startswith("."))
+        return {name: sha256(self.read(name)) for name in names if name != MANIFEST}

@@ -1,0 +1,172 @@
+"""Makes the plan: from the claim, what the server told, and what the reviewer asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from auditor.core.claim import Case
+from auditor.core.facts import ServerFacts
+from auditor.core.plan import SUSTAINED_TOKENS, Cell, Plan, StopRule
+from auditor.core.prompts import Kind, Message, Prompt, padded, pick
+from auditor.errors import UsageError
+
+DEFAULT_TOKENS = 1200
+DEFAULT_REPEATS = 3
+QUICK_TOKENS = 1024
+QUICK_KINDS: tuple[Kind, ...] = ("code", "prose")
+WARMUP_TOKENS = 48
+_MARGIN_TOKENS = 64
+"""Left free in the context for the chat template and the nonce."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the reviewer asked for; None leaves it to the claim and then to the defaults."""
+
+    streams: int | None = None
+    tokens: int | None = None
+    repeats: int | None = None
+    prompts: tuple[Prompt, ...] = ()
+    """The reviewer's own."""
+    suite: bool = True
+    """Whether the public suite is used as well."""
+    temperature: float | None = None
+    ignore_eos: bool = True
+    quick: bool = False
+    total_ns: int | None = None
+
+
+def make_plan(
+    case: Case,
+    claim_digest: str,
+    servers: Sequence[ServerFacts],
+    wishes: Wishes,
+    *,
+    seed: int,
+    tool_version: str,
+) -> Plan:
+    """The plan for a server that was given, and its pair without speculation where one was given too.
+
+    `servers` holds the subject first. Raises UsageError when the prompts do not fit the server's context.
+    """
+    subject, *references = servers
+    streams = wishes.streams or case.reported.streams or case.workload.concurrency or 1
+    prompts = _prompts(case, wishes, seed)
+    tokens = wishes.tokens or case.workload.output_tokens or (QUICK_TOKENS if wishes.quick else DEFAULT_TOKENS)
+    tokens = _fitted(tokens, prompts, subject)
+    load = {
+        "streams": streams,
+        "repeats": wishes.repeats or (1 if wishes.quick else DEFAULT_REPEATS),
+        "requests": len(prompts) if streams == 1 else max(streams, len(prompts)),
+        "prompts": tuple(prompt.id for prompt in prompts),
+        "max_tokens": tokens,
+    }
+    cells = [_warmup(server, load) for server in servers]
+    cells.append(Cell(key="subject", server=subject.key, role="subject", **load))
+    cells += [Cell(key=server.key, server=server.key, role="reference", **load) for server in references]
+    sampling = case.workload.sampling
+    return Plan(
+        tool_version=tool_version,
+        claim_digest=claim_digest,
+        case=case.id,
+        seed=seed,
+        api=subject.api,
+        temperature=_first(wishes.temperature, sampling.temperature, 0.0),
+        top_p=sampling.top_p,
+        ignore_eos=wishes.ignore_eos,
+        cells=tuple(cells),
+        prompts=prompts,
+        stop=StopRule(total_ns=wishes.total_ns),
+        quick=wishes.quick,
+    )
+
+
+def make_rehearsal(
+    case: Case, claim_digest: str, servers: Sequence[ServerFacts], wishes: Wishes, *, seed: int, tool_version: str
+) -> Plan:
+    """The plan for embedded servers: small, and the same load on each without speculation.
+
+    One stream of 1,000 tokens on the first server, two of 300 on any other that speculates; `wishes` may set the
+    length and repeats of the first.
+    """
+    subject, *others = servers
+    by_kind = {prompt.kind: prompt for prompt in pick()}
+    single, double = (by_kind["extraction"].id,), (by_kind["code"].id, by_kind["prose"].id)
+    tokens, repeats = wishes.tokens or SUSTAINED_TOKENS, wishes.repeats or 1
+    load = {"streams": 1, "repeats": repeats, "requests": 1, "prompts": single, "max_tokens": tokens}
+    small = {"streams": 2, "repeats": 1, "requests": 2, "prompts": double, "max_tokens": min(300, tokens)}
+    cells = [Cell(key="subject", server=subject.key, role="subject", **load)]
+    for server in others:
+        if server.value("speculation"):
+            cells.append(Cell(key=server.key, server=server.key, role="extra", **small))
+            continue
+        cells.append(Cell(key=server.key, server=server.key, role="reference", **load))
+        if len(others) > 1:
+            cells.append(Cell(key=f"{server.key}-2", server=server.key, role="reference", **small))
+    used = {identifier for cell in cells for identifier in cell.prompts}
+    return Plan(
+        tool_version=tool_version,
+        claim_digest=claim_digest,
+        case=case.id,
+        seed=seed,
+        api=subject.api,
+        temperature=_first(wishes.temperature, None, 0.0),
+        ignore_eos=wishes.ignore_eos,
+        cells=tuple(cells),
+        prompts=tuple(prompt for prompt in pick() if prompt.id in used),
+        stop=StopRule(total_ns=wishes.total_ns),
+        quick=wishes.quick,
+        rehearsal=True,
+    )
+
+
+def _warmup(server: ServerFacts, load: dict[str, object]) -> Cell:
+    """A little of everything on each server, so that nothing is compiled or loaded while it is measured."""
+    return Cell.model_validate(
+        {
+            **load,
+            "key": f"{server.key}-warmup",
+            "server": server.key,
+            "role": "warmup",
+            "repeats": 1,
+            "requests": load["streams"],
+            "max_tokens": WARMUP_TOKENS,
+        }
+    )
+
+
+def _prompts(case: Case, wishes: Wishes, seed: int) -> tuple[Prompt, ...]:
+    """The reviewer's, the claim's own, and the suite, padded to the prompt length that the claim states."""
+    own = [
+        Prompt(id=f"claim-{i + 1}", kind="claim", origin="claim", messages=(Message(role="user", content=text),))
+        for i, text in enumerate(case.workload.prompts)
+    ]
+    suite: tuple[Prompt, ...] = ()
+    if wishes.suite:
+        suite = pick(QUICK_KINDS) if wishes.quick else pick()
+    prompts = [*wishes.prompts, *own, *suite]
+    if not prompts:
+        raise UsageError("there is no prompt to send", remedy="give --prompts FILE, or leave the suite in")
+    if case.workload.prompt_tokens:
+        length = case.workload.prompt_tokens
+        prompts = [padded(prompt, length, seed + i) for i, prompt in enumerate(prompts)]
+    return tuple(prompts)
+
+
+def _fitted(tokens: int, prompts: Sequence[Prompt], server: ServerFacts) -> int:
+    """The answer length that fits the context beside the longest prompt, by four characters a token."""
+    context = server.value("context_length")
+    if not isinstance(context, int):
+        return tokens
+    longest = max(sum(len(message.content) for message in prompt.messages) for prompt in prompts) // 4
+    room = context - longest - _MARGIN_TOKENS
+    if room < 1:
+        raise UsageError(
+            f"the longest prompt, about {longest:,} tokens, does not fit the context of {context:,}",
+            where=server.url,
+            remedy="raise the server's context length, or give shorter --prompts",
+        )
+    return min(tokens, room)
+
+
+def _first(*values: float | None) -> float:
+    return next((value for value in values if value is not None), 0.0)

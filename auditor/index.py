@@ -1,0 +1,123 @@
+"""Writes a judged run into the database, which is an index: the run folder remains the proof."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from auditor.audit import Result
+from auditor.core import folder as names
+from auditor.core.folder import RunFolder
+from auditor.core.ledger import ExchangeLedger
+from auditor.core.record import sha256
+from auditor.core.summary import line_decode_rate
+from auditor.core.verdict import Verdict
+from auditor.db.rows import ArtefactRow, ExchangeRow, FindingRow, LedgerRow, RunRow, ServerRow, VerdictRow
+from auditor.db.store import open_store
+from auditor.errors import DatabaseError
+
+
+def index_run(result: Result, *, text: str, database: str | None, say: Callable[[str], None]) -> None:
+    """Store the run; a database that cannot be used is said and loses nothing, since the folder holds it all."""
+    try:
+        _store(result, text, database)
+    except DatabaseError as error:
+        say(f"audit: the run is not in the database: {error}")
+
+
+def _store(result: Result, text: str, database: str | None) -> None:
+    run_folder = RunFolder(result.folder)
+    plan, facts, record = run_folder.plan(), run_folder.facts(), run_folder.run()
+    ledger, verdict = result.account.ledger, result.verdict
+    now_ns = time.time_ns()
+    with open_store(database) as store:
+        revision = store.add_claim(
+            claim_id=verdict.claimed.claim,
+            title=verdict.claimed.title,
+            text=text,
+            digest=plan.claim_digest,
+            added_ns=now_ns,
+        )
+        store.save_run(
+            RunRow(
+                run_id=record.run,
+                claim_id=revision.claim_id,
+                claim_revision=revision.revision,
+                plan_digest=record.plan_digest,
+                folder=str(result.folder),
+                started_ns=record.started_ns,
+                finished_ns=now_ns,
+                quick=plan.quick,
+                rehearsal=plan.rehearsal,
+                partial=ledger.is_partial,
+            ),
+            exchanges=[_exchange(line) for line in ledger.exchanges],
+            ledgers=[
+                LedgerRow(
+                    cell=cell.cell,
+                    document=cell.model_dump(mode="json"),
+                    **{name: getattr(cell.tally, name) for name in _TERMS},
+                )
+                for cell in ledger.cells
+            ],
+            findings=[FindingRow(f.id, f.outcome.value, f.sentence, f.remedy) for f in verdict.findings],
+            verdict=_verdict(verdict, now_ns),
+            artefacts=[_artefact(result.folder / name, digest) for name, digest in run_folder.manifest().items()],
+            servers=[
+                ServerRow(key, server.url, server.kind, _text(server.value("version")), record.started_ns)
+                for key, server in facts.servers.items()
+            ],
+        )
+
+
+_TERMS = ("delivered", "first", "plain_steps", "verify_steps", "drafted", "accepted", "rejected", "overshoot")
+
+
+def _exchange(line: ExchangeLedger) -> ExchangeRow:
+    tally = line.tally
+    return ExchangeRow(
+        exchange=line.exchange,
+        cell=line.cell,
+        status=line.status,
+        request=line.index,
+        delivered=tally.delivered,
+        rung=line.rung.value if line.rung else None,
+        drafted=tally.drafted,
+        accepted=tally.accepted,
+        rejected=tally.rejected,
+        verify_steps=tally.verify_steps,
+        events=tally.events,
+        ttft_ns=line.times.ttft_ns,
+        e2e_ns=line.times.e2e_ns,
+        decode_rate=line_decode_rate(line),
+    )
+
+
+def _verdict(verdict: Verdict, now_ns: int) -> VerdictRow:
+    estimate = verdict.delivered.estimate if verdict.delivered else None
+    return VerdictRow(
+        kind=verdict.kind.value,
+        exit_code=verdict.exit_code,
+        sentence=verdict.sentence,
+        judged_ns=now_ns,
+        document=verdict.model_dump(mode="json"),
+        digest=sha256(verdict.to_json()),
+        claimed_low=verdict.claimed.low,
+        claimed_high=verdict.claimed.high,
+        delivered=estimate.value if estimate else None,
+        delivered_low=estimate.low if estimate else None,
+        delivered_high=estimate.high if estimate else None,
+        unit="tok/s",
+    )
+
+
+def _artefact(path: Path, digest: str) -> ArtefactRow:
+    return ArtefactRow(path.name, digest, path.stat().st_size)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def manifest_name() -> str:
+    """Name of the manifest within a run folder."""
+    return names.MANIFEST
