@@ -41,8 +41,8 @@ def read_claim(path: str) -> tuple[Claim, str]:
 
 
 def find_claim(name: str, database: str | None) -> tuple[Claim, str]:
-    """The claim, and its text, of a file or of an id in the database."""
-    if name == "-" or Path(name).exists() or name.endswith((".yaml", ".yml")) or not is_identifier(name):
+    """The claim, and its text, of a file or of an id in the database; a file of that name goes first."""
+    if not is_identifier(name) or name.endswith((".yaml", ".yml")) or Path(name).is_file():
         return read_claim(name)
     from auditor.db.store import open_store
 

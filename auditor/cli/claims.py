@@ -31,11 +31,15 @@ def claims() -> None:
 @click.pass_context
 def validate(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
     """Check claim files, and say everything that is wrong with them."""
+    from auditor.core.claimerrors import MAX_ERRORS
+
     output = Output(as_json)
     results = _checked(files)
     for result in results:
         for error in result["errors"]:
             output.note(f"audit: {error}")
+        if len(result["errors"]) == MAX_ERRORS:
+            output.note(f"audit: {result['file']}: there may be more; mend these first")
         if not result["errors"]:
             count = len(result["measurements"])
             output.say(f"{result['file']}: valid, {count} measurement{'' if count == 1 else 's'}")

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from auditor.core.claimerrors import claim_errors
+from auditor.core.claimerrors import MAX_ERRORS, claim_errors
 from auditor.core.claimparts import (
     Backends,
     Engine,
@@ -68,7 +68,7 @@ def parse_claim(text: str, where: str) -> Claim:
 
 
 def problems_of(text: str, where: str) -> list[ClaimError]:
-    """Everything that is wrong with a claim file, in its order; empty for a valid one."""
+    """What is wrong with a claim file, in its order, the first 20 things; empty for a valid one."""
     try:
         read = _read(text, where)
     except ClaimError as error:
@@ -137,7 +137,7 @@ def _case_errors(claim: Claim, document: Document) -> list[ClaimError]:
             claim.model_copy(update={"measurements": (row,)}).cases()
         except ValidationError as error:
             found += claim_errors(error, Case, document, ("measurements", index))
-    return found
+    return found[:MAX_ERRORS]
 
 
 def _keep_written_places(document: Document) -> None:

@@ -11,6 +11,9 @@ from auditor.core.claimtext import Document, Path
 from auditor.core.claimtypes import SECRET
 from auditor.errors import ClaimError
 
+MAX_ERRORS = 20
+"""Errors told of one file."""
+
 _WHAT = {
     "missing": "is missing",
     "string_type": "must be text",
@@ -33,18 +36,19 @@ _EXAMPLES = {"date": "2026-03-12, 2026-03 or 2026", "commit": "0a1b2c3: 7 to 64 
 
 
 def claim_errors(error: ValidationError, model: type[BaseModel], document: Document, at: Path = ()) -> list[ClaimError]:
-    """One error per field that is wrong, in the order of the file.
+    """One error per field that is wrong, in the order of the file, at most `MAX_ERRORS`.
 
     `at` is where in the document the validated value stands.
     """
-    found: dict[Path, tuple[int, ClaimError]] = {}
+    found: dict[Path, ErrorDetails] = {}
     for details in error.errors(include_url=False):
         path = (*at, *details["loc"])
         # Below a field that holds no mapping or list, pydantic names its own alternatives.
         while path and path not in document.lines and details["type"] != "missing":
             path = path[:-1]
-        found.setdefault(path, (document.line_of(path), _one(details, model, document, path)))
-    return [claim_error for _, claim_error in sorted(found.values(), key=lambda pair: pair[0])]
+        found.setdefault(path, details)
+    first = sorted(found, key=document.line_of)[:MAX_ERRORS]
+    return [_one(found[path], model, document, path) for path in first]
 
 
 def _one(details: ErrorDetails, model: type[BaseModel], document: Document, path: Path) -> ClaimError:

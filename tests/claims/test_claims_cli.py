@@ -84,6 +84,16 @@ def test_a_10_mb_file_is_not_read(audit, tmp_path: Path) -> None:
     assert audit("claims", "validate", "/dev/zero").code == 2
 
 
+def test_a_file_full_of_errors_is_not_told_in_full(audit, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(SMALL + "".join(f"field{n}: 1\n" for n in range(20_000)))
+    ran = audit("claims", "validate", "bad.yaml")
+    assert ran.code == 2
+    told = ran.err.splitlines()
+    assert len(told) == 21
+    assert told[0].startswith("audit: bad.yaml:4: unknown field field0; ")
+    assert told[-1] == "audit: bad.yaml: there may be more; mend these first"
+
+
 def test_validate_as_json_is_one_document(audit, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text(SMALL + "x: 1\n")
     ran = audit("claims", "validate", "--json", FORK, "bad.yaml")
@@ -150,6 +160,9 @@ def test_add_list_and_show_by_id(audit, tmp_path: Path) -> None:
     text = audit("claims", "list").out
     assert "not audited" in text
     assert "A changed claim" in text
+    (tmp_path / "small").mkdir()
+    assert audit("claims", "show", "small").out.startswith("small: A changed claim\n")
+    assert audit("claims", "show", "x" * 300).err.startswith(f"audit: {'x' * 300}: cannot be read: ")
     gone = audit("claims", "show", "smal")
     assert gone.code == 2
     assert "there is no claim 'smal' in the database; did you mean small?" in gone.err
