@@ -27,6 +27,8 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray(BUFFER_BYTES)
         self._on_read: OnRead | None = None
+        self.is_used = False
+        """Whether a request went over it before."""
         self.failure: OSError | None = None
         """Why the last read failed."""
         self.kernel_stamps = _ask_for_stamps(sock)

@@ -60,6 +60,10 @@ class _Wait:
     reads: int = 0
 
 
+class _IdleClosedError(Exception):
+    """A kept connection was closed by the server before it answered."""
+
+
 class CapturingTransport(httpx.AsyncBaseTransport):
     """HTTP/1.1 with keep-alive over sockets of our own.
 
@@ -73,28 +77,55 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         self.kernel_stamps = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it; returns when the response head is there. Raises httpx's transport errors."""
+        """Send it; returns when the response head is there. Raises httpx's transport errors.
+
+        An idle connection that the server closes as the request goes out is replaced once, as a new exchange.
+        """
         flight = request.extensions.get("flight") or Flight({"purpose": "probe"})
-        flight.exchange = self._log.new_exchange()
         body = await request.aread()
+        try:
+            return await self._exchange(request, body, flight, await self._begin(request, flight))
+        except _IdleClosedError:
+            flight.how = flight.words = None
+            return await self._exchange(request, body, flight, await self._begin(request, flight, fresh=True))
+
+    async def _begin(self, request: httpx.Request, flight: Flight, *, fresh: bool = False) -> Connection:
+        """Open the exchange in the log and get a connection for it."""
+        flight.exchange = self._log.new_exchange()
         meta = {**flight.meta, "method": request.method, "target": request.url.path}
         self._log.add_json(Kind.OPEN, flight.exchange, time.perf_counter_ns(), meta)
+        start = time.perf_counter_ns()
         try:
-            connection = await self._connection(request, flight)
+            idle = None if fresh else self._take_idle(request.url)
+            connection = idle or await self._open(request.url)
         except BaseException as error:
             self._fail(flight, request, error, connecting=True)
             raise
+        what = {"start_ns": start, "reused": connection.is_used, "peer": connection.peer}
+        what["tls"] = request.url.scheme == "https"
+        self._log.add_json(Kind.CONNECT, flight.exchange, time.perf_counter_ns(), what)
+        return connection
+
+    async def _exchange(
+        self, request: httpx.Request, body: bytes, flight: Flight, connection: Connection
+    ) -> httpx.Response:
         wait = _Wait(ResponseReader(request_method=request.method))
+        was_used, connection.is_used = connection.is_used, True
         try:
             await self._send(connection, request, body, flight, wait)
             await _until(wait.head, wait, flight)
         except BaseException as error:
             connection.close()
+            if was_used and isinstance(error, OSError) and not isinstance(error, TimeoutError):
+                self._end(flight, "eof")
+                raise _IdleClosedError from error
             self._fail(flight, request, error)
             raise
         head = wait.reader.head
         if head is None:
             connection.close()
+            if was_used and not wait.reads:
+                raise _IdleClosedError
             raise httpx.RemoteProtocolError(flight.words or "the server closed without an answer", request=request)
         return httpx.Response(
             head.status,
@@ -105,10 +136,12 @@ class CapturingTransport(httpx.AsyncBaseTransport):
 
     async def open_ahead(self, url: httpx.URL, count: int) -> None:
         """Open connections before they are needed, so that connecting is in nobody's time to first token."""
-        key = _origin(url)
-        idle = self._idle.setdefault(key, [])
+        idle = self._idle.setdefault(_origin(url), [])
         while len(idle) < count:
-            idle.append(await self._open(url))
+            try:
+                idle.append(await self._open(url))
+            except OSError:  # the request itself will say what is wrong, and is recorded
+                return
 
     async def aclose(self) -> None:
         """Close the idle connections."""
@@ -126,21 +159,14 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         self.kernel_stamps = connection.kernel_stamps
         return connection
 
-    async def _connection(self, request: httpx.Request, flight: Flight) -> Connection:
-        start = time.perf_counter_ns()
-        idle = self._idle.setdefault(_origin(request.url), [])
-        connection = None
-        while idle and connection is None:
+    def _take_idle(self, url: httpx.URL) -> Connection | None:
+        idle = self._idle.setdefault(_origin(url), [])
+        while idle:
             connection = idle.pop()
-            if connection.is_stale():
-                connection.close()
-                connection = None
-        reused = connection is not None
-        if connection is None:
-            connection = await self._open(request.url)
-        what = {"start_ns": start, "reused": reused, "peer": connection.peer, "tls": request.url.scheme == "https"}
-        self._log.add_json(Kind.CONNECT, flight.exchange, time.perf_counter_ns(), what)
-        return connection
+            if not connection.is_stale():
+                return connection
+            connection.close()
+        return None
 
     async def _send(
         self, connection: Connection, request: httpx.Request, body: bytes, flight: Flight, wait: _Wait

@@ -147,6 +147,8 @@ def _build() -> tuple[Basis, ...]:
             ("request", "send to end", _over_requests(numerator), honest),
             ("system", "all streams, one window", _over_window(numerator), honest),
         ):
+            if numerator.id == "total" and clock == "decode":
+                continue  # the prompt is not read while tokens are decoded
             name = f"{numerator.name}, {label}"
             formula = f"{numerator.formula} per s of {clock}"
             found.append(Basis(f"{numerator.id}/{clock}", name, formula, rate, honest and is_label, numerator.needs))

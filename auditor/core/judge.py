@@ -45,7 +45,7 @@ def judge(claim: Claim, case: Case, plan: Plan, facts: RunFacts, account: Accoun
     subject = plan.subject
     cell = account.ledger.cell(subject.key)
     server = facts.servers[subject.server]
-    load = Load(subject.streams, _gpus(server.value("gpu_count")) or case.hardware.count)
+    load = Load(subject.streams, _gpus(server.value("gpu_count"), case.hardware.count))
     bases = bases_of(cell, load) if cell else ()
     judged_on, because = judged_basis(case, subject.streams)
     delivered = find(bases, judged_on)
@@ -225,5 +225,6 @@ def _unknown(rows: Sequence[Comparison], findings: Sequence[Finding], bases: Seq
     return tuple(words)
 
 
-def _gpus(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+def _gpus(observed: object, stated: int | None) -> int | None:
+    """The number of GPUs to divide by: the observed one, the claim's where none was observed."""
+    return observed if isinstance(observed, int) and not isinstance(observed, bool) else stated
