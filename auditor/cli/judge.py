@@ -1,0 +1,109 @@
+"""`audit judge`, `audit report`, `audit list`: look at runs again."""
+
+from pathlib import Path
+
+import click
+
+from auditor.cli.options import database_option
+from auditor.cli.output import Output, json_option
+from auditor.errors import UsageError
+
+JUDGE_EPILOG = """\b
+Exit codes:
+  0  reproduced or exceeded
+  1  the tool failed, or the folder is damaged
+  2  no such run
+  3  miscounted, not-reproduced, invalid-output or impossible
+  4  unlabelled, not-comparable or inconclusive"""
+EPILOG = """\b
+Exit codes:
+  0  done
+  1  the tool failed, or the folder or database is damaged
+  2  no such run"""
+
+
+def run_folder(name: str, reports: str) -> Path:
+    """The folder of a run, by path or by id below the folder of reports; raises UsageError."""
+    path = Path(name)
+    if path.is_dir():
+        return path
+    found = sorted(Path(reports).glob(f"*/{name}")) if "/" not in name else []
+    if len(found) == 1:
+        return found[0]
+    raise UsageError(f"there is no run {name}", where=reports, remedy="give its folder, or an id from `audit list`")
+
+
+reports_option = click.option(
+    "--reports", type=click.Path(file_okay=False), default="reports", show_default=True, help="Folder for runs."
+)
+
+
+@click.command(epilog=JUDGE_EPILOG)
+@click.argument("run", metavar="RUN")
+@reports_option
+@database_option
+@json_option
+def judge(run: str, reports: str, database: str | None, as_json: bool) -> int:
+    """Judge RUN again, from its evidence alone.
+
+    RUN is a run folder or the id of a run. The same evidence gives the same verdict, byte for byte, on any machine;
+    a run that was cut short is judged as partial.
+    """
+    from auditor.audit import judge_folder
+    from auditor.core.folder import CLAIM, RunFolder
+    from auditor.index import index_run
+    from auditor.report.text import terminal
+
+    out = Output(as_json)
+    folder = run_folder(run, reports)
+    result = judge_folder(folder)
+    index_run(result, text=RunFolder(folder).read(CLAIM).decode(), database=database, say=out.note)
+    out.say(terminal(folder))
+    out.document({"folder": str(folder), **result.verdict.model_dump(mode="json")})
+    return result.verdict.exit_code
+
+
+@click.command(epilog=EPILOG)
+@click.argument("run", metavar="RUN")
+@click.option("--markdown", is_flag=True, help="Print a paragraph to paste into a thread instead.")
+@reports_option
+@json_option
+def report(run: str, markdown: bool, reports: str, as_json: bool) -> None:
+    """Write the report of RUN again, from its verdict and ledger."""
+    from auditor.core.folder import REPORT
+    from auditor.report.page import write_report
+    from auditor.report.text import markdown as as_markdown
+
+    out = Output(as_json)
+    folder = run_folder(run, reports)
+    if markdown:
+        text = as_markdown(folder)
+        out.say(text)
+        out.document({"markdown": text})
+        return
+    write_report(folder)
+    out.say(str(folder / REPORT))
+    out.document({"report": str(folder / REPORT)})
+
+
+@click.command("list", epilog=EPILOG)
+@click.option("--claim", help="Only the runs of this claim.")
+@database_option
+@json_option
+def list_runs(claim: str | None, database: str | None, as_json: bool) -> None:
+    """List the runs in the database and their verdicts, the newest first."""
+    from dataclasses import asdict
+
+    from auditor.db.store import open_store
+
+    out = Output(as_json)
+    with open_store(database) as store:
+        runs = store.runs(claim)
+    for one in runs:
+        flags = [word for word in ("rehearsal", "quick", "partial") if getattr(one, word)]
+        marks = f" ({', '.join(flags)})" if flags else ""
+        delivered = "delivered not known" if one.delivered is None else f"delivered {one.delivered:g} {one.unit}"
+        out.say(f"{one.run_id}  {one.claim_id}  {one.verdict or 'not judged'}{marks}  {delivered}  {one.folder}")
+    if not runs:
+        out.say("No run is stored. `audit run CLAIM` makes one.")
+    out.document({"runs": [asdict(one) for one in runs]})
