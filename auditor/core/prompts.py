@@ -106,12 +106,13 @@ def with_nonce(prompt: Prompt, nonce: str) -> tuple[Message, ...]:
     return (Message(role=first.role, content=f"[{nonce}] {first.content}"), *rest)
 
 
-_WORDS = """
-harbour copper lantern meadow signal granite ledger willow anchor barley compass drift ember fathom
-glacier hollow island juniper kernel lattice marble nectar orchard pebble quarry ripple summit
-timber umbra valley weather yonder zenith amber basin cedar delta estuary fern gully heath inlet
-jetty knoll lagoon moor notch
-""".split()
+_WORDS = (
+    "harbour", "copper", "lantern", "meadow", "signal", "granite", "ledger", "willow", "anchor", "barley",
+    "compass", "drift", "ember", "fathom", "glacier", "hollow", "island", "juniper", "kernel", "lattice",
+    "marble", "nectar", "orchard", "pebble", "quarry", "ripple", "summit", "timber", "umbra", "valley",
+    "weather", "yonder", "zenith", "amber", "basin", "cedar", "delta", "estuary", "fern", "gully", "heath",
+    "inlet", "jetty", "knoll", "lagoon", "moor", "notch",
+)
 
 
 def padding(tokens: int, seed: int) -> str:
