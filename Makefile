@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: audit test lint format clean
+.PHONY: audit test lint format docs clean
 
 audit: $(VENV)/.installed
 	@$(BIN)/audit run claims/fork-130tps.yaml; code=$$?; \
@@ -21,6 +21,9 @@ lint: $(VENV)/.installed-dev
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python docs/generate.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -32,6 +32,22 @@ class Exit(IntEnum):
     INTERRUPTED = 130
     """Stopped by Ctrl-C with nothing to judge."""
 
+    @property
+    def meaning(self) -> str:
+        """What it says, in one line."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Exit.OK: "done; of `run` and `judge`: reproduced or exceeded",
+    Exit.FAILED: "the tool failed",
+    Exit.USAGE: "a bad claim, option or file",
+    Exit.REFUTED: "miscounted, not-reproduced, invalid-output or impossible",
+    Exit.UNDECIDED: "unlabelled, not-comparable or inconclusive",
+    Exit.SERVER: "the server refused or could not be reached",
+    Exit.INTERRUPTED: "interrupted with nothing to judge",
+}
+
 
 class AuditError(Exception):
     """Something went wrong; `str()` of it is the one line that the user reads."""

@@ -38,6 +38,11 @@ class VerdictKind(StrEnum):
         """The exit code of a command that ends with this verdict."""
         return _EXITS[self]
 
+    @property
+    def meaning(self) -> str:
+        """When a run says this, in one line."""
+        return _MEANINGS[self]
+
 
 _EXITS = {
     VerdictKind.REPRODUCED: Exit.OK,
@@ -49,6 +54,19 @@ _EXITS = {
     VerdictKind.UNLABELLED: Exit.UNDECIDED,
     VerdictKind.NOT_COMPARABLE: Exit.UNDECIDED,
     VerdictKind.INCONCLUSIVE: Exit.UNDECIDED,
+}
+
+
+_MEANINGS = {
+    VerdictKind.REPRODUCED: "delivered, on the claim's own basis, reaches it within the interval",
+    VerdictKind.EXCEEDED: "delivered lies above the claim",
+    VerdictKind.MISCOUNTED: "tokens that were not delivered were counted, and a witness backs it",
+    VerdictKind.NOT_REPRODUCED: "everything that matters was observed equal, and the interval lies below the claim",
+    VerdictKind.INVALID_OUTPUT: "the speed is there, the output is not",
+    VerdictKind.IMPOSSIBLE: "the claim, read as favourably as can be, lies above the hard bound",
+    VerdictKind.UNLABELLED: "the claim states no basis, and an honest one (total, aggregate, peak) reaches it",
+    VerdictKind.NOT_COMPARABLE: "a field that matters differs, and the report says which; counting is still audited",
+    VerdictKind.INCONCLUSIVE: "the evidence is too thin or too dirty",
 }
 
 

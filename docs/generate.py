@@ -1,0 +1,72 @@
+"""Writes the parts of the documentation that come from the code: `make docs`. A test fails when they are stale."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from auditor.cli.root import COMMANDS
+from auditor.core.checks import CHECKS
+from auditor.errors import Exit
+from auditor.terms import TERMS, VerdictKind
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def commands() -> str:
+    """The commands and their one line."""
+    return _table(("command", "what it does"), [(f"`audit {name}`", line) for name, (_, line) in COMMANDS.items()])
+
+
+def verdicts() -> str:
+    """The verdicts, their meaning and exit code."""
+    rows = [(f"**{kind.value}**", kind.meaning, str(int(kind.exit_code))) for kind in VerdictKind]
+    return _table(("verdict", "when", "exit"), rows)
+
+
+def exits() -> str:
+    """The exit codes."""
+    return _table(("exit", "meaning"), [(str(int(code)), code.meaning) for code in Exit])
+
+
+def glossary() -> str:
+    """The terms with their formulas."""
+    rows = [(t.symbol, f"`{t.name}`", t.unit, f"`{t.formula}`" if t.formula else "", t.meaning) for t in TERMS.values()]
+    return _table(("symbol", "name", "unit", "formula", "meaning"), rows)
+
+
+def checks() -> str:
+    """The checks, the question each asks, and what a failure does."""
+    rows = [(f"`{check.id}`", (check.ask.__doc__ or "").strip().splitlines()[0], check.gravity) for check in CHECKS]
+    return _table(("check", "question", "a failure is"), rows)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+PARTS = {"commands": commands, "verdicts": verdicts, "exits": exits, "glossary": glossary, "checks": checks}
+FILES = ("README.md", "docs/verdicts.md", "docs/glossary.md")
+
+
+def refreshed(text: str) -> str:
+    """The text with every part between `<!-- name -->` and `<!-- end -->` written anew."""
+
+    def part(match: re.Match[str]) -> str:
+        return f"<!-- {match[1]} -->\n{PARTS[match[1]]()}\n<!-- end -->"
+
+    return re.sub(rf"<!-- ({'|'.join(PARTS)}) -->\n.*?<!-- end -->", part, text, flags=re.DOTALL)
+
+
+def main() -> int:
+    """Write every file anew."""
+    for name in FILES:
+        path = ROOT / name
+        path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return subprocess.run(["git", "diff", "--stat", "--", *FILES], cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
