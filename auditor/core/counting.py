@@ -57,6 +57,7 @@ def tally_of(stream: Stream, delivered: int | None, *, requested: int, event_is_
         events=len(stream.deliveries),
         prompt_tokens=usage.prompt if usage else None,
         cached_tokens=usage.cached if usage else None,
+        reasoning=_reasoning(stream),
         requested=requested,
     )
     if not stream.deliveries:
@@ -69,6 +70,16 @@ def tally_of(stream: Stream, delivered: int | None, *, requested: int, event_is_
     final = stream.final
     drafts = {} if final is None else {"drafted": final.drafted, "accepted": final.accepted}
     return tally.model_copy(update=drafts)
+
+
+def _reasoning(stream: Stream) -> int | None:
+    """Reasoning tokens by the usage, else by the events that carry nothing else; None where nothing tells."""
+    if stream.usage is not None and stream.usage.reasoning is not None:
+        return stream.usage.reasoning
+    events = [delivery for delivery in stream.deliveries if delivery.reasoning]
+    if not events or any(delivery.text or delivery.tool or delivery.tokens is None for delivery in events):
+        return None
+    return sum(delivery.tokens or 0 for delivery in events)
 
 
 def _from_marked_steps(stream: Stream, steps: tuple[Step, ...]) -> dict[str, int | None]:

@@ -46,7 +46,8 @@ def judge(claim: Claim, case: Case, plan: Plan, facts: RunFacts, account: Accoun
     cell = account.ledger.cell(subject.key)
     server = facts.servers[subject.server]
     load = Load(subject.streams, _gpus(server.value("gpu_count"), case.hardware.count))
-    bases = bases_of(cell, load) if cell else ()
+    lines = [line for line in account.ledger.exchanges if line.cell == subject.key]
+    bases = bases_of(cell, load, lines) if cell else ()
     judged_on, because = judged_basis(case, subject.streams)
     delivered = find(bases, judged_on)
     estimate = delivered.estimate if delivered else None

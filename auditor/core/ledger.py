@@ -100,6 +100,10 @@ class RoundLedger(Record):
     ttft_ns: tuple[int, ...] = ()
     peak_second_tokens: int | None = None
     """Most tokens in one of the consecutive seconds from the first send; None when it took less than two."""
+    peak_second_total: int | None = None
+    """The same with each prompt counted in the second of its first event."""
+    peak_second_events: int | None = None
+    """Most events in one of these seconds."""
 
 
 class CellLedger(Record):

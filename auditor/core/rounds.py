@@ -111,7 +111,7 @@ def _round(cell: Cell, repeat: int, items: Sequence[Counted], at: Mapping[tuple[
         decode_ns=_total(line.times.decode_ns for line in lines),
         e2e_ns=_total(line.times.e2e_ns for line in lines),
         ttft_ns=tuple(line.times.ttft_ns for line in lines if line.times.ttft_ns is not None),
-        peak_second_tokens=_peak_second(complete, min(sends)) if sends else None,
+        **(_best_seconds(complete, min(sends)) if sends else {}),
     )
 
 
@@ -166,17 +166,29 @@ def _decode_tokens(items: Sequence[Counted]) -> int | None:
     return total if items else None
 
 
-def _peak_second(items: Sequence[Counted], start_ns: int) -> int | None:
-    buckets: Counter[int] = Counter()
-    last = start_ns
+def _best_seconds(items: Sequence[Counted], start_ns: int) -> dict[str, int | None]:
+    """The most tokens, prompt and delivered tokens, and events in one second."""
+    tokens: Counter[int] = Counter()
+    prompts: Counter[int] = Counter()
+    events: Counter[int] = Counter()
+    last, knows_tokens, knows_prompts = start_ns, True, True
     for item in items:
-        for delivery in item.stream.deliveries:
-            if delivery.tokens is None:
-                return None
-            buckets[(delivery.at_ns - start_ns) // SECOND_NS] += delivery.tokens
+        for index, delivery in enumerate(item.stream.deliveries):
+            second = (delivery.at_ns - start_ns) // SECOND_NS
+            events[second] += 1
+            tokens[second] += delivery.tokens or 0
+            prompts[second] += (item.line.tally.prompt_tokens or 0) if index == 0 else 0
+            knows_tokens = knows_tokens and delivery.tokens is not None
             last = max(last, delivery.at_ns)
-    whole = (last - start_ns) // SECOND_NS
-    return max((buckets[second] for second in range(whole)), default=None) if whole >= 2 else None
+        knows_prompts = knows_prompts and item.line.tally.prompt_tokens is not None
+    whole = range((last - start_ns) // SECOND_NS)
+    if len(whole) < 2:
+        return {}
+    return {
+        "peak_second_tokens": max(tokens[second] for second in whole) if knows_tokens else None,
+        "peak_second_total": max(tokens[s] + prompts[s] for s in whole) if knows_tokens and knows_prompts else None,
+        "peak_second_events": max(events[second] for second in whole),
+    }
 
 
 def _positions(rounds: Sequence[RoundLedger]) -> tuple[int, ...] | None:

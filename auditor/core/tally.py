@@ -24,6 +24,8 @@ class Tally(Record):
     events: int | None = None
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
+    reasoning: int | None = None
+    """Delivered tokens that the server told apart as reasoning."""
     requested: int | None = None
     """Tokens asked for."""
     requests: int = 1
