@@ -1,8 +1,69 @@
-"""The report of a run folder as one HTML file."""
+"""The report of a run folder as one HTML file, which needs no network and no script to be read."""
 
+import base64
+import hashlib
 from pathlib import Path
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
-def write_report(path: Path) -> None:
-    """Write `report.html` into a judged run folder."""
-    (path / "report.html").write_text("<!doctype html><title>report</title>")
+from auditor.core import folder as names
+from auditor.core.folder import RunFolder, write
+from auditor.core.ledger import Ledger
+from auditor.core.verdict import Verdict
+from auditor.report.charts import draw_all
+from auditor.report.tokens import read_tokens
+from auditor.report.view import Source, make_view
+from auditor.report.views import ReportView
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_DERIVED = (names.REPORT, names.MANIFEST)
+"""Files that follow from the report and so cannot be named in it."""
+
+
+def write_report(folder: Path) -> None:
+    """Write `report.html` into a judged run folder; raises EvidenceError or AuditError.
+
+    The same folder gives the same bytes with the same versions of the libraries.
+    """
+    write(folder, names.REPORT, page_of(folder).encode("utf-8"))
+
+
+def page_of(folder: Path) -> str:
+    """The page of a judged run folder."""
+    run_folder = RunFolder(folder)
+    ledger, plan = run_folder.record(names.LEDGER, Ledger), run_folder.plan()
+    digests = {name: digest for name, digest in run_folder.manifest().items() if name not in _DERIVED}
+    source = Source(
+        verdict=run_folder.record(names.VERDICT, Verdict),
+        ledger=ledger,
+        plan=plan,
+        facts=run_folder.facts(),
+        tokens=read_tokens(folder, ledger, plan.subject.key),
+        digests=digests,
+    )
+    return render(make_view(source))
+
+
+def render(view: ReportView) -> str:
+    """The view as HTML."""
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["ticks"] = _ticks
+    css = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+    drawings = {name: (Markup(drawing.wide), Markup(drawing.narrow)) for name, drawing in draw_all(view).items()}
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    template = environment.get_template("report.html")
+    return template.render(view=view, drawings=drawings, css=Markup(css), style_digest=digest)
+
+
+def _ticks(text: str) -> Markup:
+    """Escaped text in which what stands between backticks is code."""
+    parts = [escape(part) for part in text.split("`")]
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if index % 2 else part for index, part in enumerate(parts)
+    )

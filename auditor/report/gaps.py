@@ -1,0 +1,76 @@
+"""The gaps between events, steps and tokens of the judged load."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from auditor.core.ledger import Ledger
+from auditor.report.shown import NOT_KNOWN, count, milliseconds
+from auditor.report.tokens import TokenDigest
+from auditor.report.views import Block, Cell, Chart, Row, Section, Table, cells, columns
+
+BINS_PER_DECADE = 4
+QUANTILES = (0.5, 0.9, 0.99)
+LEAST_NS = 1000
+"""Shorter gaps are drawn as this long; a logarithmic axis has no 0."""
+
+
+def gaps_section(digest: TokenDigest, ledger: Ledger, subject: str) -> Section:
+    """The time between events, steps and tokens."""
+    title = "Gaps between tokens and events"
+    if not digest.event_gaps_ns:
+        return Section("gaps", title, ("Not known: fewer than two events were delivered on the judged load.",))
+    lines = [line for line in ledger.exchanges if line.cell == subject]
+    shared, events = sum(line.events_sharing_a_read for line in lines), sum(line.tally.events or 0 for line in lines)
+    lead = f"All answers of the judged load. {shared:,} of {events:,} events shared a socket read with another"
+    lead += ": these carry one time, and the gaps between them say nothing of the server." if shared else "."
+    rows = [_row("between events (icl)", digest.event_gaps_ns)]
+    if digest.step_gaps_ns:
+        rows.append(_row("between steps", digest.step_gaps_ns))
+    if digest.one_token_each:
+        rows.append(_row("between tokens (itl)", digest.event_gaps_ns))
+    else:
+        reason = Cell(NOT_KNOWN, "not every event carried exactly one token")
+        rows.append(cells("between tokens (itl)", reason, *[""] * (len(QUANTILES) + 2)))
+    labels = [f"#{'Median' if share == 0.5 else f'{share * 100:g} % below'}" for share in QUANTILES]
+    table = Table("Gaps", columns("Gap", "#Number", "#Least", *labels, "#Most"), tuple(rows))
+    blocks = [Block(table=table), _drawn("events", digest.event_gaps_ns, digest)]
+    if digest.step_gaps_ns:
+        blocks.append(_drawn("steps", digest.step_gaps_ns, digest))
+    return Section("gaps", title, (lead,), tuple(blocks))
+
+
+def _row(label: str, gaps: Sequence[int]) -> Row:
+    middle = [milliseconds(quantile(gaps, share)) for share in QUANTILES]
+    return cells(label, count(len(gaps)), milliseconds(gaps[0]), *middle, milliseconds(gaps[-1]))
+
+
+def quantile(ordered: Sequence[int], share: float) -> int:
+    """The value of that rank: the least that is not below a share of all."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def _drawn(unit: str, gaps: Sequence[int], digest: TokenDigest) -> Block:
+    """Gaps by size, in bins of equal width on a scale of powers of ten, on the axis that all gaps share."""
+    found = Counter(_bin(gap) for gap in gaps)
+    color = "quiet" if unit == "events" else "delivered"
+    rows = [
+        {"color": color, "from": _edge(number), "to": _edge(number + 1), "n": found[number]} for number in sorted(found)
+    ]
+    ends = [gaps[index] for gaps in (digest.event_gaps_ns, digest.step_gaps_ns) if gaps for index in (0, -1)]
+    domain = [_edge(_bin(min(ends))), _edge(_bin(max(ends)) + 1)]
+    text = f"{len(gaps):,} gaps between {unit}, from {milliseconds(gaps[0])} to {milliseconds(gaps[-1])}"
+    text += f", half of them up to {milliseconds(quantile(gaps, 0.5))}."
+    chart = Chart(f"gaps-{unit}", "gaps", text, tuple(rows), (), {"unit": unit, "domain": domain})
+    short = sum(1 for gap in gaps if gap < LEAST_NS)
+    note = f"{short:,} of {len(gaps):,} gaps are shorter than 1 µs and drawn as 1 µs." if short else ""
+    return Block(chart=chart, note=note)
+
+
+def _bin(gap_ns: int) -> int:
+    return math.floor(BINS_PER_DECADE * math.log10(max(gap_ns, LEAST_NS) / 1e6))
+
+
+def _edge(number: int) -> float:
+    """The lower edge of a bin, milliseconds."""
+    return float(f"{10 ** (number / BINS_PER_DECADE):.6g}")

@@ -1,0 +1,62 @@
+"""How rates, claims and loads are put into words; shared by the sections on speed."""
+
+from collections.abc import Iterable
+
+from auditor.core.stats import Estimate
+from auditor.core.verdict import CellSummary, Claimed
+from auditor.report.shown import NOT_KNOWN, figure, numbers_in, plural
+from auditor.report.views import Cell
+
+NO_INTERVAL = "no interval"
+
+
+def marks_of(claimed: Claimed) -> tuple[float, ...]:
+    """The numbers onto or across which nothing is rounded: the claim's, as written and as read."""
+    ends = [end for end in (claimed.low, claimed.high) if end is not None]
+    return (*numbers_in(claimed.text), *ends)
+
+
+def interval(estimate: Estimate, marks: Iterable[float] = ()) -> str:
+    """`55.1 to 61.2 (3 repeats)`, or that there is no interval."""
+    limits = tuple(marks)
+    number = plural(estimate.n, "repeat")
+    if estimate.low is None or estimate.high is None:
+        return f"{NO_INTERVAL} ({number})"
+    return f"{figure(estimate.low, limits)} to {figure(estimate.high, limits)} ({number})"
+
+
+def span(claimed: Claimed) -> str:
+    """What the claim's own rounding allows."""
+    if claimed.low is None or claimed.high is None:
+        return "no number"
+    return f"{figure(claimed.low)} to {figure(claimed.high)}"
+
+
+def factor(claimed: Claimed, estimate: Estimate | None) -> str | None:
+    """The middle of the claim by the measured value; None where either is missing."""
+    if claimed.low is None or claimed.high is None or estimate is None or not estimate.value:
+        return None
+    return figure((claimed.low + claimed.high) / 2 / estimate.value, (1,), 3)
+
+
+def label_of(cell: CellSummary) -> str:
+    """A cell in a few words: `subject: ngram-simple, k = 8, 1 stream`."""
+    how = "without speculation" if cell.speculation == "off" else cell.speculation
+    how = "speculation not known" if how == NOT_KNOWN else how
+    return f"{cell.cell}: {how}, {plural(cell.streams, 'stream')}"
+
+
+def rate_cell(estimate: Estimate | None, marks: Iterable[float], reason: str | None = None) -> Cell:
+    """A rate with its interval beneath."""
+    if estimate is None:
+        return Cell(NOT_KNOWN, reason or "")
+    limits = tuple(marks)
+    return Cell(figure(estimate.value, limits), interval(estimate, limits))
+
+
+def interval_row(label: str, estimate: Estimate, marks: tuple[float, ...], color: str) -> dict[str, object]:
+    """A row of a chart: a value with its interval."""
+    value = estimate.value
+    low = value if estimate.low is None else estimate.low
+    high = value if estimate.high is None else estimate.high
+    return {"label": label, "low": low, "high": high, "value": value, "text": figure(value, marks), "color": color}

@@ -1,0 +1,102 @@
+"""The sections on speed: claimed against delivered, and whether speculation helps."""
+
+from auditor.core.bases import BasisValue
+from auditor.core.verdict import Verdict
+from auditor.report.rates import NO_INTERVAL, interval, interval_row, label_of, marks_of, rate_cell, span
+from auditor.report.shown import NOT_KNOWN, figure
+from auditor.report.views import Block, Cell, Chart, Row, Section, Table, cells, columns
+
+
+def claimed_section(verdict: Verdict) -> Section:
+    """Claimed against delivered."""
+    claimed, marks = verdict.claimed, marks_of(verdict.claimed)
+    chart_rows: list[dict[str, object]] = []
+    if claimed.low is not None and claimed.high is not None:
+        values = {"low": claimed.low, "high": claimed.high, "value": None, "text": claimed.text}
+        chart_rows.append({"label": "claimed", "color": "claim", **values})
+    rows = [cells("claimed", claimed.text, f"read as {span(claimed)}", mark="claim")]
+    for basis in _delivered_bases(verdict):
+        is_judged = basis.id == claimed.judged_on
+        name = Cell(basis.name, "the basis on which the claim is judged" if is_judged else "")
+        rows.append(_basis_row(name, basis, marks, is_judged))
+        if basis.estimate is not None:
+            chart_rows.append(interval_row(basis.name, basis.estimate, marks, "delivered" if is_judged else "quiet"))
+    chart_rows.extend(
+        interval_row("without speculation, decode", cell.decode_rate, marks, "quiet")
+        for cell in verdict.cells
+        if cell.role == "reference" and cell.decode_rate and cell.streams == _judged_streams(verdict)
+    )
+    shown = [f"{row['label']} {row['text']}" for row in chart_rows]
+    blocks = [
+        Block(
+            chart=Chart("intervals", "intervals", f"Tokens per second: {'; '.join(shown)}.", tuple(chart_rows))
+            if any(row["label"] != "claimed" for row in chart_rows)
+            else None,
+            table=Table("Tokens per second", columns("", "#tok/s", "95 % interval"), tuple(rows)),
+        ),
+        Block(heading="Every load that was measured", table=_loads(verdict, marks)),
+    ]
+    basis_words = f"stated basis: {claimed.basis}" if claimed.basis else "the claim states no basis"
+    lead = f"Judged on {_judged_name(verdict)}, because {claimed.judged_because} ({basis_words})."
+    if claimed.basis is None or claimed.basis in claimed.judged_because:
+        lead = f"Judged on {_judged_name(verdict)}, because {claimed.judged_because}."
+    return Section("claimed", "Claimed against delivered", (lead,), tuple(blocks))
+
+
+def _judged_name(verdict: Verdict) -> str:
+    return f"“{verdict.delivered.name}”" if verdict.delivered else f"“{verdict.claimed.judged_on}”"
+
+
+def _judged_streams(verdict: Verdict) -> int:
+    return next((cell.streams for cell in verdict.cells if cell.role == "subject"), 1)
+
+
+def _delivered_bases(verdict: Verdict) -> list[BasisValue]:
+    """The judged basis first, then the other ways to count delivered tokens."""
+    judged = [verdict.delivered] if verdict.delivered else []
+    others = [b for b in verdict.bases if b.id.startswith("delivered/") or b.id == "peak/second"]
+    return judged + [basis for basis in others if basis.is_honest and basis.id != verdict.claimed.judged_on]
+
+
+def _basis_row(name: Cell, basis: BasisValue, marks: tuple[float, ...], is_judged: bool) -> Row:
+    mark = "strong" if is_judged else ""
+    if basis.estimate is None:
+        return cells(name, NOT_KNOWN, basis.reason or "", mark=mark)
+    return cells(name, figure(basis.estimate.value, marks), interval(basis.estimate, marks), mark=mark)
+
+
+def _loads(verdict: Verdict, marks: tuple[float, ...]) -> Table:
+    rows = []
+    for cell in verdict.cells:
+        ttft = cell.ttft_ms
+        wait = Cell(NOT_KNOWN)
+        if ttft is not None:
+            spread = "one answer" if ttft.n == 1 else f"mean of {ttft.n:,} answers"
+            wait = Cell(f"{figure(ttft.value, (), 3)} ms", spread)
+        name = Cell(label_of(cell), f"server “{cell.server}”, {cell.role}")
+        system = rate_cell(cell.system_rate, marks)
+        mark = "strong" if cell.role == "subject" else ""
+        rows.append(cells(name, rate_cell(cell.decode_rate, marks), system, wait, mark=mark))
+    heads = columns("Load", "#Decode, one stream", "#All streams", "#First token after")
+    return Table("Delivered tokens per second, by load", heads, tuple(rows))
+
+
+def pairs_section(verdict: Verdict) -> Section:
+    """Does speculation help here?"""
+    title = "Does speculation help here?"
+    if not verdict.pairs:
+        words = "Not known: no load was measured both with and without speculation. `--pair URL` measures both."
+        return Section("pairs", title, (words,))
+    by_key = {cell.cell: cell for cell in verdict.cells}
+    marks, rows = marks_of(verdict.claimed), []
+    for pair in verdict.pairs:
+        one, other = by_key[pair.cell], by_key[pair.reference]
+        limits = (1.0,)
+        low, high = pair.low, pair.high
+        width = NO_INTERVAL if low is None or high is None else f"{figure(low, limits)} to {figure(high, limits)}"
+        ratio = Cell(figure(pair.ratio, limits, 3), width)
+        rows.append(cells(label_of(one), rate_cell(one.decode_rate, marks), rate_cell(other.decode_rate, marks), ratio))
+    heads = columns("Load", "#With", "#Without", "#With / without")
+    table = Table("Decode rate of one stream, tokens per second", heads, tuple(rows))
+    items = tuple(f"{pair.cell}: {pair.sentence}" for pair in verdict.pairs)
+    return Section("pairs", title, (), (Block(table=table, items=items),))
