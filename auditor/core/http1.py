@@ -3,11 +3,15 @@
 The same reader finds the end of a response while it is captured and takes the body apart afterwards.
 """
 
+import re
 from dataclasses import dataclass
 
 MAX_HEAD = 1 << 18
 """Longest response head that is believed, in bytes."""
 _MAX_LINE = 1 << 13
+_STATUS = re.compile(r"[0-9]{3}")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
 
 
 class FramingError(ValueError):
@@ -121,8 +125,8 @@ class ResponseReader:
             self._state = "chunk_size"
         elif length is None:
             self._state = "until_close"
-        elif not length.isdigit():
-            raise FramingError(f"Content-Length is {length!r}")
+        elif not _LENGTH.fullmatch(length):
+            raise FramingError(f"Content-Length is {length[:40]!r}")
         else:
             self._state, self._left = "length", int(length)
             self.complete = self._left == 0
@@ -130,18 +134,15 @@ class ResponseReader:
 
 def _chunk_size(line: bytes) -> int:
     digits = line.split(b";", 1)[0].strip()
-    try:
-        if not digits or digits[:1] in b"+-" or b"_" in digits:
-            raise ValueError
-        return int(digits, 16)
-    except ValueError:
-        raise FramingError(f"{line[:40]!r} is not a chunk size") from None
+    if not _CHUNK_SIZE.fullmatch(digits):
+        raise FramingError(f"{line[:40]!r} is not a chunk size")
+    return int(digits, 16)
 
 
 def _parse_head(data: bytes) -> Head:
     first, *lines = data.decode("latin-1").split("\r\n")
     parts = first.split(" ", 2)
-    if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not parts[1].isdigit():
+    if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not _STATUS.fullmatch(parts[1]):
         raise FramingError(f"the answer begins with {first[:60]!r}, not with an HTTP/1.1 status line")
     fields = []
     for line in lines:

@@ -47,14 +47,10 @@ class EventReader:
             data = data[1:]
         # splitlines() of bytes splits at LF, CR and CR LF only.
         for piece in data.splitlines(keepends=True):
+            # One byte more than is allowed tells, however the bytes were split, that a line is too long.
+            self._line += piece.rstrip(b"\r\n")[: MAX_EVENT + 1 - len(self._line)]
             if piece[-1] in b"\r\n":
-                self._line += piece.rstrip(b"\r\n")
                 self._end_line(events)
-            else:
-                self._line += piece
-                if len(self._line) > MAX_EVENT:
-                    self._skipping = True
-                    del self._line[64:]
         return events
 
     def _end_line(self, events: list[ServerEvent]) -> None:
@@ -69,7 +65,7 @@ class EventReader:
             value = value.removeprefix(b" ")
             if field == b"data":
                 self._size += len(value)
-                self._skipping = self._skipping or self._size > MAX_EVENT
+                self._skipping = self._skipping or self._size > MAX_EVENT or len(line) > MAX_EVENT
                 if not self._skipping:
                     self._data.append(value)
             elif field == b"event":

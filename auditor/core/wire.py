@@ -24,6 +24,9 @@ from auditor.errors import EvidenceError
 MAGIC = b"AUDITWIRE\x01"
 """First bytes of the first frame; the last of them is the version of the format."""
 _HEAD = struct.Struct("<BIqqI")
+_ZSTD = b"\x28\xb5\x2f\xfd"
+"""First bytes of every zstd frame."""
+_PIECE = 1 << 16
 MAX_PAYLOAD = 1 << 28
 """Longest payload that is believed, in bytes; more means a damaged file."""
 
@@ -100,8 +103,10 @@ def read_wire(path: Path) -> WireLog:
         data = path.read_bytes()
     except OSError as error:
         raise EvidenceError(f"the wire log cannot be read ({error.strerror})", where=str(path)) from error
+    if data[:4] != _ZSTD[: len(data)]:
+        raise EvidenceError("this is not a wire log", where=str(path))
     records: list[WireRecord] = []
-    damage = None
+    damage = None if data else "the wire log is empty"
     try:
         for position, body in enumerate(_frames(data)):
             records.extend(_records(_checked(body, path) if position == 0 else body))
@@ -123,13 +128,18 @@ def _checked(body: bytes, path: Path) -> bytes:
 
 
 def _frames(data: bytes) -> Iterator[bytes]:
-    while data:
+    at = 0
+    while at < len(data):
         decompressor = zstandard.ZstdDecompressor().decompressobj()
-        body = decompressor.decompress(data)
-        if not decompressor.eof:
-            raise ValueError("the last frame is incomplete")
-        yield body
-        data = decompressor.unused_data
+        parts = []
+        # In pieces: what follows the frame is copied by the decompressor, and a long log has thousands of frames.
+        while not decompressor.eof:
+            if at >= len(data):
+                raise ValueError("the last frame is incomplete")
+            piece = data[at : at + _PIECE]
+            parts.append(decompressor.decompress(piece))
+            at += len(piece) - len(decompressor.unused_data)
+        yield b"".join(parts)
 
 
 def _records(body: bytes) -> Iterator[WireRecord]:
