@@ -1,12 +1,15 @@
 """One event of an OpenAI-shaped stream, read: text, reasoning, tool calls, token ids, usage, error."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 DONE = b"[DONE]"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MAX_COUNT = 1 << 53
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 
 
@@ -75,9 +78,10 @@ def read_chunk(data: bytes) -> Chunk:
         texts.append(_text(holder.get("content")) or _text(choice.get("text")))
         reasonings.append(next((_text(holder.get(name)) for name in _REASONING if holder.get(name)), ""))
         tools.extend(_tool_text(call) for call in _objects(holder.get("tool_calls")))
+        tools.append(_tool_text({"function": holder.get("function_call")}))  # the older shape
         own_ids = choice.get("token_ids")
         if isinstance(own_ids, list):
-            ids = (*(ids or ()), *(int(i) for i in own_ids if isinstance(i, int)))
+            ids = (*(ids or ()), *(i for i in own_ids if isinstance(i, int) and 0 <= i < _MAX_COUNT))
         finish = choice.get("finish_reason") or finish
     return Chunk(
         raw=value,
@@ -105,10 +109,19 @@ def _load(data: bytes) -> tuple[Any, bool]:
         seen_nan = True
 
     try:
-        value = json.loads(data.decode("utf-8", "replace"), parse_constant=not_a_number)
+        value = _whole_characters(json.loads(data.decode("utf-8", "replace"), parse_constant=not_a_number))
     except (ValueError, RecursionError) as error:
         raise ChunkError(f"an event is not JSON: {data[:60].decode('utf-8', 'replace')!r}") from error
     return value, seen_nan
+
+
+def _whole_characters(value: Any) -> Any:
+    """The same with U+FFFD for each half of a surrogate pair: such a text cannot be written down again."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
+    return [_whole_characters(item) for item in value] if isinstance(value, list) else value
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -157,7 +170,8 @@ def _usage(value: Any) -> Usage | None:
 
 def _count(value: Any, name: str) -> int | None:
     count = value.get(name) if isinstance(value, dict) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+    is_count = isinstance(count, int) and not isinstance(count, bool) and 0 <= count < _MAX_COUNT
+    return count if is_count else None
 
 
 def _first(*values: int | None) -> int | None:

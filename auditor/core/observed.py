@@ -11,6 +11,7 @@ from typing import Any, get_args
 from auditor.core.facts import Fact, FactName, known, unknown
 
 FACT_NAMES: tuple[FactName, ...] = get_args(FactName)
+_MAX_COUNT = 1 << 53
 _LIMIT = 200
 """Longest text of a fact, in characters."""
 _HUB_FOLDER = re.compile(r"models--([^/]+?)--([^/]+)")
@@ -43,9 +44,9 @@ def resolved(value: Any, source: str, reason: str) -> Fact:
 
 def whole(value: Any) -> int | None:
     """A count: a whole number that is not negative; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != int(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX_COUNT:
         return None
-    return int(value)
+    return int(value) if value == int(value) else None
 
 
 def public_path(path: Any) -> Any:

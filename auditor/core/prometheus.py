@@ -23,7 +23,7 @@ def samples(text: str, prefix: str = "") -> Iterator[Sample]:
 
     Raises ValueError for a line that is no sample.
     """
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if not line.startswith(prefix) or not line.strip() or line.startswith("#"):
             continue
         match = _SAMPLE.fullmatch(line.strip())
