@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from auditor.core.evidence import Exchange
 from auditor.core.ledger import ExchangeLedger
-from auditor.core.reading import Step, Stream
+from auditor.core.reading import Stream
+from auditor.core.steps import Step, verify_steps
 from auditor.core.tally import Tally
 from auditor.terms import Rung
 
@@ -23,11 +24,10 @@ def counts_of(stream: Stream, recount: int | None) -> dict[Rung, int]:
     counts: dict[Rung, int] = {}
     if (ids := stream.id_count) is not None:
         counts[Rung.TOKEN_IDS] = ids
-    # A running count is per choice; with several choices only the final usage sums them.
-    if stream.running_tokens is not None and stream.choices == 1:
+    if stream.running_tokens is not None:
         counts[Rung.EVENT_USAGE] = stream.running_tokens
     usage = stream.usage
-    if usage is not None and usage.completion is not None and stream.finish_reason is not None:
+    if usage is not None and usage.completion is not None and stream.is_usage_final:
         counts[Rung.FINAL_USAGE] = usage.completion - (usage.rejected_prediction or 0)
     if recount is not None:
         counts[Rung.RETOKENISED] = recount
@@ -44,8 +44,8 @@ def rung_reason(rung: Rung | None, stream: Stream) -> str | None:
         return "the server sent no ids and no usage, and no tokenizer was at hand; an event may hold several tokens"
     if rung is Rung.RETOKENISED:
         return "the server sent no ids and no usage; text may tokenise otherwise than it was generated"
-    if rung is Rung.FINAL_USAGE and stream.choices == 1:
-        return "the server sent no ids and no running count"
+    if rung is Rung.FINAL_USAGE:
+        return "the server sent no ids and no running count; the first event is taken to hold one token"
     return None
 
 
@@ -66,7 +66,7 @@ def tally_of(stream: Stream, delivered: int | None, *, requested: int, event_is_
     if stream.steps and details is not None and details.step is not None:
         return tally.model_copy(update=_from_marked_steps(stream, stream.steps))
     if event_is_step:
-        return tally.model_copy(update=_from_event_steps(stream, delivered))
+        return tally.model_copy(update=_from_event_steps(stream))
     final = stream.final
     drafts = {} if final is None else {"drafted": final.drafted, "accepted": final.accepted}
     return tally.model_copy(update=drafts)
@@ -83,52 +83,53 @@ def _reasoning(stream: Stream) -> int | None:
 
 
 def _from_marked_steps(stream: Stream, steps: tuple[Step, ...]) -> dict[str, int | None]:
-    """Terms where every event names its step (llama.cpp): a step of n tokens, of which a were drafted, is n - a steps
-    of the target model, and a last step that accepted more than it delivered shows the overshoot itself."""
+    """Terms where every event names its step (llama.cpp).
+
+    A verify step is one step, however many tokens it gave. Tokens that were held back and came together are as many
+    steps as the law says, tokens less accepted drafts; those steps are counted apart in `merged_steps`.
+    """
+    if any(step.phase is None and not step.drafted for step in steps):
+        return {}  # a step gave several tokens and no draft was counted: this server does not count its drafts
     final = stream.final
     terms: dict[str, int | None] = {
         "drafted": (final.drafted or 0) if final else None,
         "accepted": (final.accepted or 0) if final else None,
-        "draft_width": max((step.drafted or 0 for step in steps), default=0),
+        "draft_width": max((step.drafted or 0 for step in steps if step.phase == "verify"), default=0),
     }
-    if steps[0].phase != "first" or any(step.tokens is None for step in steps):
-        return terms
-    overshoot = _overshoot(steps[-1])
-    # The prefill emits one token; whatever else came with it was held back and is plain steps.
-    target = sum((step.tokens or 0) - (step.accepted or 0) for step in steps) + overshoot - 1
-    terms |= {"first": 1, "target_steps": target, "overshoot": overshoot}
+    merged = sum(_target_steps(step) for step in steps if not step.is_single)
+    target = sum(map(_target_steps, steps)) - 1
+    terms |= {"first": 1, "target_steps": target, "merged_steps": merged, "overshoot": steps[-1].overshoot}
     if all(step.phase is not None for step in steps):
         verify = sum(step.phase == "verify" for step in steps)
         terms |= {"verify_steps": verify, "plain_steps": target - verify}
     return terms
 
 
-def _overshoot(last: Step) -> int:
-    """O = 1 + a - n of the last step, when it verified a draft."""
-    if last.phase != "verify":
-        return 0
-    return max(0, 1 + (last.accepted or 0) - (last.tokens or 0))
+def _target_steps(step: Step) -> int:
+    """Steps of the target model behind it, the prefill included."""
+    return 1 if step.is_single else (step.tokens or 0) - (step.accepted or 0)
 
 
-def _from_event_steps(stream: Stream, delivered: int | None) -> dict[str, int | None]:
+def _from_event_steps(stream: Stream) -> dict[str, int | None]:
     """Terms where each event is one step unless the server merged some (vLLM, SGLang) and a summary tells the drafts.
 
-    The steps are taken from the events only if they are enough for the verify steps and leave an overshoot within its
-    bounds; otherwise events were merged and the server's counters must tell.
+    The steps are taken from the events only where it is shown that none were merged; otherwise the server's counters
+    must tell.
     """
-    final = stream.final
+    final, steps = stream.final, stream.steps
     terms: dict[str, int | None] = {"first": 1}
-    if final is None or final.verify_steps is None or final.accepted is None or delivered is None:
+    if final is None or final.verify_steps is None:
         return terms
-    steps = len(stream.deliveries) - 1
-    width = max(final.drafted_per_step, default=0) if final.drafted_per_step else None
-    terms |= {
-        "verify_steps": final.verify_steps,
-        "drafted": final.drafted,
-        "accepted": final.accepted,
-        "draft_width": width,
+    widths = final.drafted_per_step
+    terms |= {"verify_steps": final.verify_steps, "drafted": final.drafted, "accepted": final.accepted}
+    terms |= {"draft_width": max(widths, default=0) if widths is not None else None}
+    tokens = [step.tokens or 0 for step in steps or ()]
+    if not steps or verify_steps(tokens, final) is None:
+        return terms
+    target = len(steps) - 1
+    return terms | {
+        "target_steps": target,
+        "plain_steps": target - final.verify_steps,
+        "merged_steps": 0,
+        "overshoot": steps[-1].overshoot,
     }
-    overshoot = 1 + steps + final.accepted - delivered
-    if steps >= final.verify_steps and 0 <= overshoot <= (overshoot if width is None else width):
-        terms |= {"target_steps": steps, "plain_steps": steps - final.verify_steps}
-    return terms

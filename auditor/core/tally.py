@@ -15,6 +15,8 @@ class Tally(Record):
     verify_steps: int | None = None
     target_steps: int | None = None
     """P + S, which can be known when its parts are not."""
+    merged_steps: int | None = None
+    """Of P + S, those that were not seen one by one and follow from tokens that came together."""
     drafted: int | None = None
     accepted: int | None = None
     overshoot: int | None = None
@@ -70,7 +72,8 @@ class Identity(Record):
     outcome: Outcome
     sentence: str
     is_exact: bool = False
-    """Whether every term was counted on its own; else the overshoot is the remainder, checked against its bounds."""
+    """Whether every term was counted on its own; else steps were merged, or the overshoot is the remainder, checked
+    against its bounds."""
 
 
 def check_identity(tally: Tally, *, is_partial: bool = False) -> Identity:
@@ -78,9 +81,11 @@ def check_identity(tally: Tally, *, is_partial: bool = False) -> Identity:
 
     A request cut short by the client has an overshoot too: tokens that the server counted and nobody read.
     """
+    if impossible := _impossible(tally):
+        return Identity(outcome=Outcome.FAILS, sentence=impossible)
     left = tally.overshoot_left
-    missing = [name for name in ("delivered", "first", "target_steps", "accepted") if getattr(tally, name) is None]
     if left is None:
+        missing = [name for name in ("delivered", "first", "target_steps", "accepted") if getattr(tally, name) is None]
         words = " and ".join(missing).replace("_", " ")
         return Identity(outcome=Outcome.NOT_AVAILABLE, sentence=f"the server does not tell {words}")
     sums = (
@@ -90,14 +95,28 @@ def check_identity(tally: Tally, *, is_partial: bool = False) -> Identity:
     if tally.overshoot is not None:
         holds = left == tally.overshoot
         words = sums if holds else f"{sums}, but the last steps show an overshoot of {tally.overshoot}"
-        return Identity(outcome=Outcome.HOLDS if holds else Outcome.FAILS, sentence=words, is_exact=holds)
+        outcome = Outcome.HOLDS if holds else Outcome.FAILS
+        return Identity(outcome=outcome, sentence=words, is_exact=holds and not tally.merged_steps)
     if left < 0:
         words = f"{-left} tokens were delivered that no step accounts for: {sums}"
         return Identity(outcome=Outcome.FAILS, sentence=words)
-    bound = None if tally.draft_width is None else tally.draft_width * tally.requests
-    if bound is not None and left > bound and not is_partial:
-        return Identity(
-            outcome=Outcome.FAILS,
-            sentence=f"{left} tokens past the end are more than {bound}, the draft width times the requests: {sums}",
-        )
-    return Identity(outcome=Outcome.HOLDS, sentence=sums, is_exact=left == 0)
+    if left == 0:
+        return Identity(outcome=Outcome.HOLDS, sentence=sums, is_exact=not tally.merged_steps)
+    if tally.draft_width is None:
+        words = f"{sums}; whether so many can lie past the end is not known without the draft width"
+        return Identity(outcome=Outcome.NOT_AVAILABLE, sentence=words)
+    bound = tally.draft_width * tally.requests
+    if left > bound and not is_partial:
+        words = f"{left} tokens past the end are more than {bound}, the draft width times the requests: {sums}"
+        return Identity(outcome=Outcome.FAILS, sentence=words)
+    return Identity(outcome=Outcome.HOLDS, sentence=sums)
+
+
+def _impossible(tally: Tally) -> str | None:
+    """What no engine can count, whatever the other terms are; None where nothing is."""
+    drafted, accepted = tally.drafted, tally.accepted
+    if drafted is not None and accepted is not None and accepted > drafted:
+        return f"{accepted} drafted tokens were accepted of {drafted} that were drafted"
+    if tally.target_steps is not None and tally.verify_steps is not None and tally.verify_steps > tally.target_steps:
+        return f"{tally.verify_steps} steps verified a draft of {tally.target_steps} steps in all"
+    return None

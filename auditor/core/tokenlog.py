@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from auditor.core.counting import Counted
-from auditor.core.reading import Step
+from auditor.core.steps import Step
 
 FIELDS = {
     "exchange": "id of the exchange in the wire log",
@@ -31,7 +31,8 @@ FIELDS = {
 def token_lines(counted: Iterable[Counted]) -> Iterator[dict[str, Any]]:
     """Every token of every measured exchange, in order of exchange and arrival.
 
-    An event whose number of tokens is not known is one line with index null.
+    An event whose number of tokens is not known, or that brings the text of earlier tokens and none of its own, is one
+    line with index null.
     """
     for item in counted:
         yield from _lines(item)
@@ -56,20 +57,20 @@ def _lines(item: Counted) -> Iterator[dict[str, Any]]:
             "phase": step.phase if step else None,
         }
         text = delivery.reasoning + delivery.text + delivery.tool
-        for position in range(1 if delivery.tokens is None else delivery.tokens):
+        for position in range(delivery.tokens or 1):
             ids = delivery.token_ids
             drafts = _drafts(step) if number is not None and number not in seen else _NO_DRAFTS
             if number is not None:
                 seen.add(number)
             values = {
                 **shared,
-                "index": None if delivery.tokens is None else index,
+                "index": index if delivery.tokens else None,
                 "token_id": ids[position] if ids and position < len(ids) else None,
                 "text": text if position == 0 else "",
                 **drafts,
             }
             yield {name: values[name] for name in FIELDS}
-            index += 1
+            index += bool(delivery.tokens)
 
 
 _NO_DRAFTS: dict[str, int | None] = {"drafted": None, "accepted": None, "rejected": None}
