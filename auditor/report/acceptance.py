@@ -37,25 +37,26 @@ def _by_load(verdict: Verdict) -> Block:
 
 def _of_cell(cell: CellSummary, digest: TokenDigest) -> Iterator[Block]:
     """By position as the server counts it, and by step as the streams show it."""
+    heading = f"{cell.cell}: {cell.speculation}"
     if cell.accepted_by_position is None:
         words = "By position in the draft: not known, the server does not count it for this kind of speculation."
-        yield Block(heading=f"{cell.cell}: {cell.speculation}", paragraphs=(words,))
+        yield Block(heading, (words,))
     else:
         steps = cell.tally.verify_steps
         found = dict(enumerate(cell.accepted_by_position, 1))
         options = {"title": "position in the draft", "of": "accepted, of verify steps"}
-        block = _shares(f"positions-{cell.cell}", found, steps, options)
-        yield Block(f"{cell.cell}: {cell.speculation}", chart=block.chart, table=block.table)
+        yield Block(heading)
+        yield from _shares(f"positions-{cell.cell}", found, steps, options)
     per_step = digest.accepted_per_step.get(cell.cell)
     if not per_step:
         yield Block(paragraphs=("By step: not known, the server does not show its steps.",))
         return
     found = {number: per_step[number] for number in range(max(per_step) + 1)}
     options = {"title": "drafts accepted in a step", "of": "of verify steps"}
-    yield _shares(f"steps-{cell.cell}", found, sum(found.values()), options)
+    yield from _shares(f"steps-{cell.cell}", found, sum(found.values()), options)
 
 
-def _shares(name: str, found: dict[int, int], total: int | None, options: dict[str, str]) -> Block:
+def _shares(name: str, found: dict[int, int], total: int | None, options: dict[str, str]) -> Iterator[Block]:
     shares = {number: n / total if total else None for number, n in found.items()}
     texts = {number: NOT_KNOWN if share is None else percent(share) for number, share in shares.items()}
     heads = columns(options["title"].capitalize(), "#Number", f"#Share {options['of'].removeprefix('accepted, ')}")
@@ -64,7 +65,11 @@ def _shares(name: str, found: dict[int, int], total: int | None, options: dict[s
     drawn = tuple({"number": number, "share": share} for number, share in shares.items() if share is not None)
     words = ", ".join(f"{number}: {texts[number]}" for number in found)
     chart = Chart(name, "shares", f"Share {options['of']} by {options['title']}. {words}.", drawn, (), dict(options))
-    return Block(chart=chart if drawn else None, table=table)
+    if not drawn:
+        yield Block(table=table)
+        return
+    yield Block(chart=chart)
+    yield Block(table=table, summary=f"{table.caption}, as a table")
 
 
 def _by_kind(verdict: Verdict, ledger: Ledger) -> Block:

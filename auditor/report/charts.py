@@ -1,15 +1,17 @@
 """The charts of the page, each drawn for a wide and for a narrow screen. The rows come from the view as they are."""
 
+import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from auditor.report.svg import COLORS, to_svg
+from auditor.report.svg import COLORS, ROOM, to_svg
 from auditor.report.views import Chart, ReportView
 
 WIDE, NARROW = 700, 330
 """Widths in pixels."""
+TEXT = 12 * ROOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ def _config() -> dict[str, Any]:
     ink, faint, grid = COLORS["ink"], COLORS["faint"], COLORS["grid"]
     axis = {
         "labelColor": ink, "titleColor": faint, "tickColor": grid, "domainColor": grid, "gridColor": grid,
-        "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0,
+        "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal", "labelLimit": 0,
     }  # fmt: skip
     return {
         "font": "Liberation Sans, Arial, Helvetica, sans-serif",
@@ -54,10 +56,24 @@ def _data(rows: list[dict[str, Any]]) -> Any:
     return alt.Chart(alt.InlineData(values=rows))
 
 
-def _wrapped(rows: list[dict[str, Any]], name: str, width: int) -> list[dict[str, Any]]:
-    """Rows with their labels broken into lines that leave room for the chart."""
+def _wrapped(rows: list[dict[str, Any]], name: str, width: int) -> tuple[list[dict[str, Any]], int]:
+    """Rows with their labels broken into lines that leave room for the chart, and the height of a row in pixels."""
     letters = 40 if width == WIDE else 17
-    return [{**row, name: "\n".join(textwrap.wrap(str(row[name]), letters)[:3])} for row in rows]
+    lines = [textwrap.wrap(str(row[name]), letters)[:3] or [""] for row in rows]
+    made = [{**row, name: "\n".join(found)} for row, found in zip(rows, lines, strict=True)]
+    return made, 10 + 15 * max(map(len, lines), default=1)
+
+
+def _cut(rows: list[dict[str, Any]], name: str, letters: int) -> list[dict[str, Any]]:
+    """Rows with labels of one line, all different, so that none lies over another."""
+    seen: dict[str, int] = {}
+    made = []
+    for row in rows:
+        text = str(row[name])
+        text = text if len(text) <= letters else text[: letters - 1].rstrip() + "…"
+        number = seen[text] = seen.get(text, 0) + 1
+        made.append({**row, name: text if number == 1 else f"{text} ({number})"})
+    return made
 
 
 def _labels(name: str) -> Any:
@@ -68,48 +84,57 @@ def _labels(name: str) -> Any:
     return alt.Y(f"{name}:N", sort=None, axis=axis)
 
 
-def intervals(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
-    """Ranges and points on one axis."""
+def _points(rows: list[dict[str, Any]], name: str, axis: Any, scale: Any, width: int) -> Any:
+    """Values with their intervals, each beside its label and with its figure on the side that has room."""
     import altair as alt
 
-    rows = _wrapped(rows, "label", width)
+    rows, height = _wrapped(rows, name, width)
     fill = alt.Color("fill:N", scale=None)
-    base = _data(rows).encode(y=_labels("label"))
-    axis = alt.Axis(title="tokens per second", tickCount=6)
-    band = base.mark_bar(height=9, cornerRadius=2).encode(x=alt.X("low:Q", axis=axis), x2="high:Q", color=fill)
+    base = _data(rows).encode(y=_labels(name))
+    x = alt.X("low:Q", axis=axis, scale=scale)
+    bars = base.mark_bar(height=8, cornerRadius=2).encode(x=x, x2="high:Q", color=fill)
     points = base.transform_filter("isValid(datum.value)").mark_point(filled=True, size=70, opacity=1)
-    words = base.mark_text(align="left", dx=9, fontSize=12, color=COLORS["ink"]).encode(x="high:Q", text="text:N")
-    layers = band + points.encode(x="value:Q", color=fill) + words
-    return layers.properties(width=width, height=alt.Step(34 if width == WIDE else 46))
+    style = {"fontSize": TEXT, "color": COLORS["ink"]}
+    right = base.transform_filter("!datum.is_far").mark_text(align="left", dx=9, **style)
+    left = base.transform_filter("datum.is_far").mark_text(align="right", dx=-9, **style)
+    words = right.encode(x="high:Q", text="text:N") + left.encode(x="low:Q", text="text:N")
+    return (bars + points.encode(x="value:Q", color=fill) + words).properties(width=width, height=alt.Step(height))
+
+
+def intervals(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
+    """Ranges and points on one axis from 0."""
+    import altair as alt
+
+    most = max(row["high"] for row in rows) or 1
+    rows = [{**row, "is_far": row["low"] > 0.6 * most} for row in rows]
+    axis = alt.Axis(title="tokens per second", tickCount=6 if width == WIDE else 4)
+    return _points(rows, "label", axis, alt.Scale(domain=[0, most * 1.03], nice=False), width)
 
 
 def bases(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
-    """Counting rules as points, with the claim as a band behind them."""
+    """Counting rules as points, with the claim as a band behind them; equal factors are equal distances."""
     import altair as alt
 
+    ends = [row[end] for row in rows for end in ("low", "value", "high") if row[end] > 0]
+    ends += [end for end in (options["low"], options["high"]) if end]
+    least, most = 0.85 * min(ends), 1.1 * max(ends)
+    far = least * (most / least) ** 0.6
+    rows = [{**row, "is_far": row["low"] > far} for row in rows if row["low"] > 0]
     name = "label" if width == WIDE else "short"
-    rows = _wrapped(_distinct(rows, name), name, width)
-    base = _data(rows).encode(y=_labels(name))
-    axis = alt.Axis(title="tokens per second", tickCount=6)
-    fill = alt.Color("fill:N", scale=None)
-    lines = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", axis=axis), x2="high:Q", color=fill)
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(x="value:Q", color=fill)
-    words = base.mark_text(align="left", dx=8, fontSize=11, color=COLORS["ink"]).encode(x="high:Q", text="text:N")
-    layers = lines + points + words
-    if options.get("low") is not None:
-        claim = _data([{"low": options["low"], "high": options["high"]}])
-        layers = claim.mark_rect(color=COLORS["claim"], opacity=0.35).encode(x="low:Q", x2="high:Q") + layers
-    return layers.properties(width=width, height=alt.Step(22 if width == WIDE else 34))
+    scale = alt.Scale(type="log", domain=[least, most], nice=False)
+    axis = alt.Axis(title="tokens per second, logarithmic", values=_ticks(least, most, width), format=",~g")
+    layers = _points(_cut(rows, name, 36 if width == WIDE else 16), name, axis, scale, width)
+    if options["low"]:
+        claim = _data([{"low": options["low"], "high": options["high"]}]).mark_rect(color=COLORS["claim"], opacity=0.35)
+        layers = claim.encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q") + layers
+    return layers
 
 
-def _distinct(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Rows whose labels are all different, so that none lies over another."""
-    seen: dict[str, int] = {}
-    made = []
-    for row in rows:
-        number = seen[row[name]] = seen.get(row[name], 0) + 1
-        made.append(row if number == 1 else {**row, name: f"{row[name]} ({number})"})
-    return made
+def _ticks(least: float, most: float, width: int) -> list[float]:
+    """1, 2, 5 of every power of ten within the axis; on a narrow screen or a long axis the powers alone."""
+    decades = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+    steps = (1, 2, 5) if most / least < (1000 if width == WIDE else 100) else (1,)
+    return [tick for decade in decades for step in steps if least <= (tick := step * 10.0**decade) <= most]
 
 
 def split(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
@@ -117,19 +142,21 @@ def split(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> An
     import altair as alt
 
     axis = alt.Axis(title="tokens per 100 delivered", tickCount=6)
-    base = _data(_wrapped(rows, "cell", width)).encode(y=_labels("cell"))
+    rows, height = _wrapped(rows, "cell", width)
+    base = _data(rows).encode(y=_labels("cell"))
     bars = base.mark_bar(height=20).encode(
         x=alt.X("from:Q", axis=axis), x2="to:Q", color=alt.Color("fill:N", scale=None)
     )
     edge = _data([{"at": 100}]).mark_rule(color=COLORS["ink"], strokeWidth=1.5).encode(x="at:Q")
-    return (bars + edge).properties(width=width, height=alt.Step(34))
+    return (bars + edge).properties(width=width, height=alt.Step(height + 6))
 
 
 def line(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
     """Delivered so far, over time."""
     import altair as alt
 
-    x = alt.X("t:Q", axis=alt.Axis(title=f"seconds since {options['since']}", tickCount=6, grid=False))
+    axis = alt.Axis(title=f"seconds since {options['since']}", tickCount=6, grid=False)
+    x = alt.X("t:Q", axis=axis, scale=alt.Scale(nice=False))
     y = alt.Y("n:Q", axis=alt.Axis(title=f"{options['unit']} delivered", tickCount=5))
     drawn = _data(rows).mark_line(interpolate="step-after", color=COLORS["delivered"], strokeWidth=2)
     return drawn.encode(x=x, y=y).properties(width=width, height=220)
@@ -141,8 +168,8 @@ def zoom(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any
 
     axis = alt.Axis(title=f"seconds since {options['since']}", tickCount=6, grid=False)
     x = alt.X("t:Q", axis=axis, scale=alt.Scale(zero=False, nice=False))
-    y = alt.Y("y:Q", axis=alt.Axis(title="tokens", tickCount=6))
-    bars = _data(rows).mark_bar(stroke=COLORS["paper"], strokeWidth=1)
+    y = alt.Y("y:Q", axis=alt.Axis(title="tokens", tickCount=6, labelExpr="format(abs(datum.value), 'd')"))
+    bars = _data(rows).mark_bar(stroke=COLORS["paper"], strokeWidth=1 if width == WIDE else 0.5)
     drawn = bars.encode(x=x, x2="t2:Q", y=y, y2="y2:Q", color=alt.Color("fill:N", scale=None))
     zero = _data([{"at": 0}]).mark_rule(color=COLORS["ink"]).encode(y="at:Q")
     return (drawn + zero).properties(width=width, height=240)
@@ -152,11 +179,13 @@ def gaps(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any
     """How many gaps of which size."""
     import altair as alt
 
-    axis = alt.Axis(title=f"milliseconds between {options['unit']}", grid=False, tickCount=6, format="~g")
-    x = alt.X("from:Q", axis=axis, scale=alt.Scale(type="log", domain=options["domain"], nice=False))
+    least, most = options["domain"]
+    title, values = f"milliseconds between {options['unit']}", _ticks(least, most, NARROW)
+    axis = alt.Axis(title=title, grid=False, values=values, format="~g", labelFlush=False)
+    x = alt.X("from:Q", axis=axis, scale=alt.Scale(type="log", domain=[least, most], nice=False))
     y = alt.Y("n:Q", axis=alt.Axis(title="gaps", tickCount=4))
     bars = _data(rows).mark_bar(stroke=COLORS["paper"], strokeWidth=1)
-    drawn = bars.encode(x=x, x2="to:Q", y=y, color=alt.Color("fill:N", scale=None))
+    drawn = bars.encode(x=x, x2="to:Q", y=y, y2=alt.datum(0), color=alt.Color("fill:N", scale=None))
     return drawn.properties(width=width, height=150)
 
 

@@ -22,7 +22,7 @@ def compared_section(verdict: Verdict) -> Section:
     rows = sorted(verdict.comparisons, key=lambda row: (row.match is not Match.DIFFERS, _ORDER.index(row.match)))
     shown = [row for row in rows if row.match is not Match.UNSTATED or row.weight == "decisive"]
     rest = [row for row in rows if row not in shown]
-    heads = columns("Field", "Claimed", "Observed", "Match", "Where it was read")
+    heads = columns("Field", "Match", "Claimed", "Observed", "Where it was read")
     blocks = []
     if shown:
         blocks.append(Block(table=Table("The claim beside the measurement", heads, tuple(map(_comparison, shown)))))
@@ -40,7 +40,7 @@ def _comparison(row: Comparison) -> Row:
     where = row.source or ""
     if row.reason:
         where = f"{where}: {row.reason}" if where else row.reason
-    return cells(Cell(row.field, row.weight), row.stated or "not stated", observed, Cell(word, "", mark), where)
+    return cells(Cell(row.field, row.weight), Cell(word, "", mark), row.stated or "not stated", observed, where)
 
 
 def findings_section(verdict: Verdict) -> Section:
@@ -54,7 +54,7 @@ def findings_section(verdict: Verdict) -> Section:
     for name, found in groups.items():
         if not found:
             continue
-        table = Table(name, columns("Check", "Found", "What it does to the verdict"), tuple(map(_finding, found)))
+        table = Table(name, columns("Check", "Found"), tuple(map(_finding, found)))
         if name == "Held":
             blocks.append(Block(table=table, summary=f"{plural(len(found), 'check')} held"))
         else:
@@ -64,24 +64,20 @@ def findings_section(verdict: Verdict) -> Section:
 
 
 _GRAVITY = {
-    "dirty": "the evidence proves nothing",
-    "invalid": "the output is not valid",
-    "thin": "the evidence is too thin",
-    "note": "nothing; to be known",
+    "dirty": "decides whether the evidence is clean",
+    "invalid": "decides whether the output is valid",
+    "thin": "decides whether the evidence is enough",
+    "note": "decides nothing",
 }
-_MARKS = {Outcome.FAILS: "bad", Outcome.ERROR: "bad", Outcome.NOT_AVAILABLE: "plain"}
 
 
 def _finding(finding: Finding) -> Row:
-    mark = _MARKS.get(finding.outcome, "")
+    mark = {Outcome.FAILS: "bad", Outcome.ERROR: "bad", Outcome.HOLDS: "ok"}.get(finding.outcome, "plain")
     if finding.outcome is Outcome.FAILS and finding.gravity == "note":
         mark = "warn"
     word = finding.outcome.value.replace("_", " ")
-    effect = _GRAVITY[finding.gravity]
-    if finding.outcome is Outcome.HOLDS:
-        effect = f"if it failed: {effect}"
     found = Cell(finding.sentence, f"What to do: {finding.remedy}" if finding.remedy else "")
-    return cells(Cell(finding.id, word, mark), found, effect)
+    return cells(Cell(word, f"{finding.id}, {_GRAVITY[finding.gravity]}", mark), found)
 
 
 def unknown_section(verdict: Verdict) -> Section:
@@ -164,7 +160,7 @@ def glossary_section() -> Section:
     """The symbols of the page."""
     rows = []
     for term in TERMS.values():
-        name = term.name.removesuffix("_ns")
-        rows.append(cells(term.symbol or name, name.replace("_", " "), term.meaning, term.formula))
-    table = Table("Terms", columns("Symbol", "Name", "Meaning", "Formula"), tuple(rows))
+        name = term.name.removesuffix("_ns").replace("_", " ")
+        rows.append(cells(name, term.symbol, term.meaning, term.formula))
+    table = Table("Terms", columns("Name", "Symbol", "Meaning", "Formula"), tuple(rows))
     return Section("glossary", "Glossary", (), (Block(table=table),))

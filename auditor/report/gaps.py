@@ -24,14 +24,13 @@ def gaps_section(digest: TokenDigest, ledger: Ledger, subject: str) -> Section:
     shared, events = sum(line.events_sharing_a_read for line in lines), sum(line.tally.events or 0 for line in lines)
     lead = f"All answers of the judged load. {shared:,} of {events:,} events shared a socket read with another"
     lead += ": these carry one time, and the gaps between them say nothing of the server." if shared else "."
-    rows = [_row("between events (icl)", digest.event_gaps_ns)]
+    is_same = digest.one_token_each
+    rows = [_row("between events, and so between tokens" if is_same else "between events", digest.event_gaps_ns)]
     if digest.step_gaps_ns:
         rows.append(_row("between steps", digest.step_gaps_ns))
-    if digest.one_token_each:
-        rows.append(_row("between tokens (itl)", digest.event_gaps_ns))
-    else:
+    if not is_same:
         reason = Cell(NOT_KNOWN, "not every event carried exactly one token")
-        rows.append(cells("between tokens (itl)", reason, *[""] * (len(QUANTILES) + 2)))
+        rows.append(cells("between tokens", reason, *[""] * (len(QUANTILES) + 2)))
     labels = [f"#{'Median' if share == 0.5 else f'{share * 100:g} % below'}" for share in QUANTILES]
     table = Table("Gaps", columns("Gap", "#Number", "#Least", *labels, "#Most"), tuple(rows))
     blocks = [Block(table=table), _drawn("events", digest.event_gaps_ns, digest)]

@@ -19,6 +19,7 @@ from auditor.report.views import ReportView
 _TEMPLATES = Path(__file__).parent / "templates"
 _DERIVED = (names.REPORT, names.MANIFEST)
 """Files that follow from the report and so cannot be named in it."""
+LONG_WORD = 22
 
 
 def write_report(folder: Path) -> None:
@@ -52,6 +53,7 @@ def render(view: ReportView) -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     environment.filters["ticks"] = _ticks
+    environment.filters["is_long"] = _is_long
     css = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
     drawings = {name: (Markup(drawing.wide), Markup(drawing.narrow)) for name, drawing in draw_all(view).items()}
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
@@ -67,3 +69,8 @@ def _ticks(text: str) -> Markup:
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else part for index, part in enumerate(parts)
     )
+
+
+def _is_long(text: str) -> bool:
+    """Whether a word of the text must be broken to fit."""
+    return any(len(word) > LONG_WORD for word in text.split())

@@ -1,6 +1,7 @@
 """How rates, claims and loads are put into words; shared by the sections on speed."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from auditor.core.stats import Estimate
 from auditor.core.verdict import CellSummary, Claimed
@@ -17,12 +18,11 @@ def marks_of(claimed: Claimed) -> tuple[float, ...]:
 
 
 def interval(estimate: Estimate, marks: Iterable[float] = ()) -> str:
-    """`55.1 to 61.2 (3 repeats)`, or that there is no interval."""
+    """`55.1 to 61.2, n = 3`, or that there is no interval."""
     limits = tuple(marks)
-    number = plural(estimate.n, "repeat")
     if estimate.low is None or estimate.high is None:
-        return f"{NO_INTERVAL} ({number})"
-    return f"{figure(estimate.low, limits)} to {figure(estimate.high, limits)} ({number})"
+        return f"{NO_INTERVAL}, n = {estimate.n:,}"
+    return f"{figure(estimate.low, limits)} to {figure(estimate.high, limits)}, n = {estimate.n:,}"
 
 
 def span(claimed: Claimed) -> str:
@@ -30,6 +30,12 @@ def span(claimed: Claimed) -> str:
     if claimed.low is None or claimed.high is None:
         return "no number"
     return f"{figure(claimed.low)} to {figure(claimed.high)}"
+
+
+def short_text(claimed: Claimed) -> str:
+    """The claim beside its mark in a chart."""
+    text = claimed.text.removesuffix(" tok/s")
+    return text if len(text) <= 16 else span(claimed)
 
 
 def factor(claimed: Claimed, estimate: Estimate | None) -> str | None:
@@ -54,7 +60,7 @@ def rate_cell(estimate: Estimate | None, marks: Iterable[float], reason: str | N
     return Cell(figure(estimate.value, limits), interval(estimate, limits))
 
 
-def interval_row(label: str, estimate: Estimate, marks: tuple[float, ...], color: str) -> dict[str, object]:
+def interval_row(label: str, estimate: Estimate, marks: tuple[float, ...], color: str) -> dict[str, Any]:
     """A row of a chart: a value with its interval."""
     value = estimate.value
     low = value if estimate.low is None else estimate.low

@@ -2,7 +2,7 @@
 
 from auditor.core.bases import BasisValue
 from auditor.core.verdict import Verdict
-from auditor.report.rates import NO_INTERVAL, interval, interval_row, label_of, marks_of, rate_cell, span
+from auditor.report.rates import interval, interval_row, label_of, marks_of, rate_cell, short_text, span
 from auditor.report.shown import NOT_KNOWN, figure
 from auditor.report.views import Block, Cell, Chart, Row, Section, Table, cells, columns
 
@@ -10,37 +10,42 @@ from auditor.report.views import Block, Cell, Chart, Row, Section, Table, cells,
 def claimed_section(verdict: Verdict) -> Section:
     """Claimed against delivered."""
     claimed, marks = verdict.claimed, marks_of(verdict.claimed)
-    chart_rows: list[dict[str, object]] = []
-    if claimed.low is not None and claimed.high is not None:
-        values = {"low": claimed.low, "high": claimed.high, "value": None, "text": claimed.text}
-        chart_rows.append({"label": "claimed", "color": "claim", **values})
-    rows = [cells("claimed", claimed.text, f"read as {span(claimed)}", mark="claim")]
+    rows = [cells("claimed", short_text(claimed), f"read as {span(claimed)}", mark="claim")]
     for basis in _delivered_bases(verdict):
         is_judged = basis.id == claimed.judged_on
         name = Cell(basis.name, "the basis on which the claim is judged" if is_judged else "")
         rows.append(_basis_row(name, basis, marks, is_judged))
-        if basis.estimate is not None:
-            chart_rows.append(interval_row(basis.name, basis.estimate, marks, "delivered" if is_judged else "quiet"))
-    chart_rows.extend(
+    table = Table("Tokens per second", columns("", "#tok/s", "95 % interval"), tuple(rows))
+    blocks = (
+        Block(chart=_chart(verdict, marks), table=table),
+        Block(heading="Every load that was measured", table=_loads(verdict, marks)),
+    )
+    lead = f"Judged on {_judged_name(verdict)}, because {claimed.judged_because}."
+    if claimed.basis is not None and claimed.basis not in claimed.judged_because:
+        lead += f" The claim’s own word for it: {claimed.basis}."
+    return Section("claimed", "Claimed against delivered", (lead,), blocks)
+
+
+def _chart(verdict: Verdict, marks: tuple[float, ...]) -> Chart | None:
+    """The claim and every way to count delivered tokens on one axis; None when nothing was measured."""
+    claimed = verdict.claimed
+    rows = [
+        interval_row(basis.name, basis.estimate, marks, "delivered" if basis.id == claimed.judged_on else "quiet")
+        for basis in _delivered_bases(verdict)
+        if basis.estimate is not None
+    ]
+    rows += [
         interval_row("without speculation, decode", cell.decode_rate, marks, "quiet")
         for cell in verdict.cells
         if cell.role == "reference" and cell.decode_rate and cell.streams == _judged_streams(verdict)
-    )
-    shown = [f"{row['label']} {row['text']}" for row in chart_rows]
-    blocks = [
-        Block(
-            chart=Chart("intervals", "intervals", f"Tokens per second: {'; '.join(shown)}.", tuple(chart_rows))
-            if any(row["label"] != "claimed" for row in chart_rows)
-            else None,
-            table=Table("Tokens per second", columns("", "#tok/s", "95 % interval"), tuple(rows)),
-        ),
-        Block(heading="Every load that was measured", table=_loads(verdict, marks)),
     ]
-    basis_words = f"stated basis: {claimed.basis}" if claimed.basis else "the claim states no basis"
-    lead = f"Judged on {_judged_name(verdict)}, because {claimed.judged_because} ({basis_words})."
-    if claimed.basis is None or claimed.basis in claimed.judged_because:
-        lead = f"Judged on {_judged_name(verdict)}, because {claimed.judged_because}."
-    return Section("claimed", "Claimed against delivered", (lead,), tuple(blocks))
+    if not rows:
+        return None
+    if claimed.low is not None and claimed.high is not None:
+        ends = {"low": claimed.low, "high": claimed.high, "value": None}
+        rows.insert(0, {"label": "claimed", "color": "claim", "text": short_text(claimed), **ends})
+    words = "; ".join(f"{row['label']} {row['text']}" for row in rows)
+    return Chart("intervals", "intervals", f"Tokens per second: {words}.", tuple(rows))
 
 
 def _judged_name(verdict: Verdict) -> str:
@@ -91,12 +96,8 @@ def pairs_section(verdict: Verdict) -> Section:
     marks, rows = marks_of(verdict.claimed), []
     for pair in verdict.pairs:
         one, other = by_key[pair.cell], by_key[pair.reference]
-        limits = (1.0,)
-        low, high = pair.low, pair.high
-        width = NO_INTERVAL if low is None or high is None else f"{figure(low, limits)} to {figure(high, limits)}"
-        ratio = Cell(figure(pair.ratio, limits, 3), width)
-        rows.append(cells(label_of(one), rate_cell(one.decode_rate, marks), rate_cell(other.decode_rate, marks), ratio))
-    heads = columns("Load", "#With", "#Without", "#With / without")
+        rows.append(cells(label_of(one), rate_cell(one.decode_rate, marks), rate_cell(other.decode_rate, marks)))
+    heads = columns("Load", "#With", "#Without")
     table = Table("Decode rate of one stream, tokens per second", heads, tuple(rows))
     items = tuple(f"{pair.cell}: {pair.sentence}" for pair in verdict.pairs)
     return Section("pairs", title, (), (Block(table=table, items=items),))

@@ -15,6 +15,8 @@ COLORS = {
     )
 }  # fmt: skip
 """The colours of a chart, by name: each a stand-in that becomes a CSS variable of the page, for light and dark."""
+ROOM = 1.17
+"""Text is laid out larger than it is shown, so that it fits in the wider letters of another machine too."""
 _NAMES = {value: name for name, value in COLORS.items()}
 _ELEMENTS = {"svg", "g", "path", "text", "tspan", "rect", "line", "circle"}
 _ATTRIBUTES = {
@@ -56,6 +58,8 @@ def _attribute(name: str, value: str) -> str:
         return ""
     if name == "transform" and value == "translate(0,0)":
         return ""
+    if name == "font-size":
+        return f' font-size="{float(value.removesuffix("px")) / ROOM:.4g}"'
     if name in ("fill", "stroke") and value in _NAMES:
         return f' {name}="var(--{_NAMES[value]})"'
     return f' {name}="{escape(_LONG_NUMBER.sub(_short, value))}"'

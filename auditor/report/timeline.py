@@ -25,7 +25,7 @@ def timeline_section(digest: TokenDigest) -> Section:
     if line.status != "complete":
         which += f" It is {line.status}: {line.problem or 'it did not come to its end'}."
     total = sum(event.tokens for event in answer.events)
-    start = "sent" if answer.from_send else "first event"
+    start = "the request was sent" if answer.from_send else "the first event"
     last = answer.events[-1].at_ns
     text = f"{total:,} {unit} delivered within {seconds(last)} of the request being sent."
     if not answer.from_send:
@@ -46,7 +46,8 @@ def _line(answer: Answer) -> list[dict[str, float]]:
     for event in answer.events:
         delivered += event.tokens
         points[(event.at_ns - first) // width] = {"t": event.at_ns / 1e9, "n": delivered}
-    return [{"t": first / 1e9, "n": 0}, *points.values()]
+    before = [{"t": 0.0, "n": 0}, {"t": first / 1e9, "n": 0}] if answer.from_send else []
+    return [*before, *points.values()]
 
 
 def _zoom(answer: Answer, start: str) -> Iterable[Block]:
@@ -121,5 +122,5 @@ def _zoom_table(steps: Sequence[SeenStep], start: str) -> Table:
         text = plain(step.text.replace("\n", "↵"), 60)
         phase = step.phase or NOT_KNOWN
         rows.append(cells(str(step.number), seconds(step.at_ns), phase, count(step.tokens), *drafts, text))
-    heads = ("Step", f"#Since {start}", "Phase", "#Delivered", "#Drafted", "#Accepted", "#Rejected", "Text")
+    heads = ("Step", "#After", "Phase", "#Delivered", "#Drafted", "#Accepted", "#Rejected", "Text")
     return Table("Single steps", columns(*heads), tuple(rows))
