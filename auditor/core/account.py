@@ -1,12 +1,14 @@
 """The account: from evidence to the ledger. Pure; the adapters' readers are passed in."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from auditor.core.adapter import Adapter
 from auditor.core.counting import Counted, counts_of, rung_reason, tally_of
-from auditor.core.evidence import Evidence, Exchange, Response, read_response
+from auditor.core.evidence import Evidence, Exchange, Response, not_a_stream, read_response
+from auditor.core.folder import Recount
 from auditor.core.ledger import ExchangeLedger, Ledger, Status, Times
 from auditor.core.plan import Cell, Plan, schedule
 from auditor.core.reading import Stream, read_stream
@@ -28,32 +30,38 @@ class Account:
 
 
 def account_for(
-    evidence: Evidence, plan: Plan, adapters: Mapping[str, Adapter], recounts: Mapping[int, int]
+    evidence: Evidence, plan: Plan, adapters: Mapping[str, Adapter], recount: Recount | None = None
 ) -> Account:
     """Make the ledger.
 
-    `adapters` holds the adapter of each server key; `recounts` the re-tokenised length of each exchange's text.
+    `adapters` holds the adapter of each server key; `recount` the re-tokenised length of each exchange's text.
     """
     cells = {cell.key: cell for cell in plan.cells}
     prompts = {prompt.id: prompt.kind for prompt in plan.prompts}
+    final = {exchange.id for exchange in final_attempts(evidence)}
     counted: list[Counted] = []
-    for exchange in final_attempts(evidence):
+    for exchange in evidence.exchanges:
         cell = cells.get(str(exchange.meta.get("cell")))
-        if cell is None or cell.role == "warmup":
+        if exchange.purpose != "measure" or cell is None or cell.role == "warmup":
             continue
-        counted.append(_count(exchange, cell, adapters[cell.server], prompts, recounts.get(exchange.id)))
+        again = recount.counts.get(exchange.id) if recount else None
+        item = _count(exchange, cell, adapters[cell.server], prompts, again, is_final=exchange.id in final)
+        # An attempt that was put off is not shown; one that brought something is, though it was sent again.
+        if exchange.id in final or item.stream.deliveries:
+            counted.append(item)
     scrapes = read_scrapes(evidence, cells, adapters)
     measured = [cell for cell in plan.cells if cell.role != "warmup"]
-    lines = [item.line for item in counted]
     ledgers = [cell_ledger(cell, counted, scrapes) for cell in measured]
     ledger = Ledger(
-        exchanges=tuple(lines),
+        exchanges=tuple(item.line for item in counted),
         cells=tuple(ledger for ledger in ledgers if ledger is not None),
         warmups=sum(1 for exchange in evidence.exchanges if exchange.purpose == "warmup"),
         damage=evidence.damage,
         finished=evidence.finished,
         planned_requests=sum(len(r.requests) for r in schedule(plan) if r.cell.role != "warmup"),
         clock_error_ns=evidence.clock_error_ns,
+        recounted_by=recount.tokenizer if recount else None,
+        is_recount_independent=recount.is_independent if recount else False,
     )
     return Account(ledger, tuple(counted), scrapes)
 
@@ -68,11 +76,19 @@ def final_attempts(evidence: Evidence) -> Sequence[Exchange]:
 
 
 def _count(
-    exchange: Exchange, cell: Cell, adapter: Adapter, prompts: Mapping[str, str], recount: int | None
+    exchange: Exchange,
+    cell: Cell,
+    adapter: Adapter,
+    prompts: Mapping[str, str],
+    recount: int | None,
+    *,
+    is_final: bool,
 ) -> Counted:
     response = read_response(exchange)
     stream = read_stream(response, adapter.details, event_is_step=adapter.event_is_step)
     status, problem = _status(exchange, response, stream)
+    if not is_final:
+        status, problem = "partial", "it was sent again after it had brought tokens"
     counts = counts_of(stream, recount)
     rung = next((rung for rung in Rung if rung in counts), None)
     delivered = None if rung is None else counts[rung]
@@ -95,8 +111,8 @@ def _count(
         counts=counts,
         tally=tally,
         identity=check_identity(tally, is_partial=status != "complete"),
-        times=_times(exchange, stream),
-        events_sharing_a_read=response.events_sharing_a_read,
+        times=_times(exchange, stream, delivered),
+        events_sharing_a_read=_sharing_a_read(stream),
         largest_event=max((d.tokens for d in deliveries if d.tokens is not None), default=None),
         invisible_tokens=_invisible(stream, tally.delivered),
         reported=dict(stream.final.reported) if stream.final else {},
@@ -114,8 +130,8 @@ def _status(exchange: Exchange, response: Response, stream: Stream) -> tuple[Sta
     if response.status != 200:
         words = response.body[:300].decode("utf-8", "replace").strip()
         return "failed", f"HTTP {response.status}: {words}" if words else f"HTTP {response.status}"
-    if response.problem:
-        return broken, response.problem
+    if problem := response.problem or not_a_stream(response.head):
+        return broken, problem
     if stream.error:
         return broken, f"an error within the stream: {stream.error}"
     if exchange.how is None:
@@ -133,17 +149,31 @@ def _status(exchange: Exchange, response: Response, stream: Stream) -> tuple[Sta
     return "complete", None
 
 
-def _times(exchange: Exchange, stream: Stream) -> Times:
+def _times(exchange: Exchange, stream: Stream, delivered: int | None) -> Times:
+    """When it happened; an answer ends with its last byte, and not when the client came to close the exchange."""
     deliveries = stream.deliveries
+    end_ns = exchange.close_ns
+    if end_ns is not None and exchange.reads:
+        end_ns = exchange.reads[-1].arrival_ns
     if not deliveries:
-        return Times(send_ns=exchange.send_ns, end_ns=exchange.close_ns)
+        return Times(send_ns=exchange.send_ns, end_ns=end_ns)
+    first, rest = deliveries[0].tokens, [delivery.tokens for delivery in deliveries[1:]]
+    after = None if delivered is None else delivered - (1 if first is None else first)
+    if first is not None and None not in rest:
+        after = sum(tokens or 0 for tokens in rest)
     return Times(
         send_ns=exchange.send_ns,
         first_ns=deliveries[0].at_ns,
         last_ns=deliveries[-1].at_ns,
-        end_ns=exchange.close_ns,
-        tokens_in_first_event=deliveries[0].tokens,
+        end_ns=end_ns,
+        tokens_in_first_event=first,
+        tokens_after_first=after,
     )
+
+
+def _sharing_a_read(stream: Stream) -> int:
+    reads = Counter(delivery.read for delivery in stream.deliveries)
+    return sum(count for count in reads.values() if count > 1)
 
 
 def _invisible(stream: Stream, delivered: int | None) -> int | None:

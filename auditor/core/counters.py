@@ -33,7 +33,7 @@ class Counters(Record):
 
     def since(self, before: "Counters") -> "Counters":
         """Counts between two scrapes; raises ValueError when a counter ran backwards (restart)."""
-        if self.started != before.started:
+        if None not in (self.started, before.started) and self.started != before.started:
             raise ValueError("the server restarted between the scrapes")
         values: dict[str, object] = {}
         for name in _CUMULATIVE:
@@ -54,6 +54,8 @@ class Counters(Record):
         return Counters.model_validate(values)
 
 
+MAX_POSITIONS = 1024
+"""Draft positions that are believed."""
 _CUMULATIVE = (
     "delivered",
     "prompt_tokens",
@@ -73,20 +75,26 @@ def read_counters(
     """Counters from a Prometheus text.
 
     `names` maps a field of `Counters` to the series whose samples, over all labels, add up to it; a series that is
-    missing leaves its field None. `positions` names the series with a `position` label. Raises ValueError when the
-    text is not a Prometheus text or a value is not a number.
+    missing leaves its field None. `positions` names the series with a `position` label, `started` one that holds the
+    time of the start. Raises ValueError when the text is not a Prometheus text or a value is not a number.
     """
     wanted = {series for group in names.values() for series in group} | {positions, started}
     sums: dict[str, float] = defaultdict(float)
     by_position: dict[int, float] = defaultdict(float)
+    stamps: list[float] = []
     for sample in samples(text):
         if sample.name not in wanted:
             continue
         if not math.isfinite(sample.value):
             raise ValueError(f"{sample.name} is {sample.value}")
+        if sample.name == started:
+            stamps.append(sample.value)
+            continue
         sums[sample.name] += sample.value
         if sample.name == positions:
             by_position[int(sample.labels.get("position", -1))] += sample.value
+    if by_position and not 0 <= min(by_position) <= max(by_position) < MAX_POSITIONS:
+        raise ValueError(f"{positions} has the position {max(by_position)}")
     values: dict[str, object] = {
         field: round(sum(sums[series] for series in group))
         for field, group in names.items()
@@ -94,4 +102,4 @@ def read_counters(
     }
     if by_position:
         values["accepted_by_position"] = tuple(round(by_position[i]) for i in range(max(by_position) + 1))
-    return Counters.model_validate({**values, "started": sums.get(started) if started else None})
+    return Counters.model_validate({**values, "started": min(stamps, default=None)})

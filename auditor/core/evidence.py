@@ -78,8 +78,6 @@ class Response:
     oversized_events: int
     problem: str | None
     """What was wrong with the framing."""
-    events_sharing_a_read: int
-    """Events whose read completed another event too: these share one time."""
 
     @property
     def status(self) -> int | None:
@@ -172,7 +170,6 @@ def read_response(exchange: Exchange) -> Response:
     arrivals: list[Arrival] = []
     body: list[bytes] = []
     problem = None
-    shared = 0
     for index, read in enumerate(exchange.reads):
         try:
             piece = reader.feed(read.data)
@@ -182,9 +179,7 @@ def read_response(exchange: Exchange) -> Response:
         if not is_event_stream(reader.head):
             body.append(piece)
             continue
-        found = events.feed(piece)
-        shared += len(found) if len(found) > 1 else 0
-        arrivals.extend(Arrival(read.arrival_ns, index, event) for event in found)
+        arrivals.extend(Arrival(read.arrival_ns, index, event) for event in events.feed(piece))
     if problem is None and exchange.how in ("eof", "complete"):
         reader.eof()
     return Response(
@@ -195,13 +190,22 @@ def read_response(exchange: Exchange) -> Response:
         unfinished_event=events.unfinished,
         oversized_events=events.oversized,
         problem=problem,
-        events_sharing_a_read=shared,
     )
 
 
 def is_event_stream(head: Head | None) -> bool:
     """Whether a response streams events."""
     return head is not None and (head.get("content-type") or "").lower().startswith(EVENT_STREAM)
+
+
+def not_a_stream(head: Head) -> str | None:
+    """Why an answer with HTTP 200 is no event stream that can be read; None when it is one."""
+    coding = head.get("content-encoding") or "identity"
+    if coding.lower() != "identity":
+        return f"the answer is compressed ({coding[:40]}), though identity was asked for"
+    if not is_event_stream(head):
+        return f"the answer is no event stream but {(head.get('content-type') or 'of no stated type')[:60]}"
+    return None
 
 
 def request_body(exchange: Exchange) -> bytes:

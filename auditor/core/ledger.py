@@ -20,6 +20,9 @@ class Times(Record):
     """Last event with any token."""
     end_ns: int | None = None
     tokens_in_first_event: int | None = None
+    tokens_after_first: int | None = None
+    """Tokens in the events after the first. Where events do not tell, delivered less those of the first event, one if
+    unknown."""
 
     @property
     def ttft_ns(self) -> int | None:
@@ -61,11 +64,11 @@ class ExchangeLedger(Record):
     identity: Identity
     times: Times
     events_sharing_a_read: int = 0
-    """Events whose read completed another event too: they carry one time."""
+    """Events with tokens or text whose read brought another one too: they carry one time."""
     largest_event: int | None = None
     """Most tokens in one event."""
     invisible_tokens: int | None = None
-    """Tokens counted but not visible as text, such as the end-of-sequence token; None where not known."""
+    """Tokens that came without text: end of sequence, stop text, held characters; None where not known."""
     reported: dict[str, float] = {}
     """The server's own figures, under its own names."""
     notes: tuple[str, ...] = ()
@@ -88,11 +91,11 @@ class RoundLedger(Record):
     counters_reason: str | None = None
     """Why there are none, or why they were not used."""
     other_traffic: int | None = None
-    """Tokens that the server counted and this client did not receive; None without counters."""
+    """Tokens that the server counted and this client did not receive; None where that cannot be told."""
     window_ns: int | None = None
     """First send to last token."""
     decode_tokens: int | None = None
-    """Sum over streams of the tokens after the first event."""
+    """Sum over streams of the tokens after the first event; those without an event are left out."""
     decode_ns: int | None = None
     """Sum over streams of first to last event."""
     e2e_ns: int | None = None
@@ -136,6 +139,10 @@ class Ledger(Record):
     planned_requests: int
     """Measured requests of the plan."""
     clock_error_ns: int | None = None
+    recounted_by: str | None = None
+    """The tokenizer that counted the text again; None where none did."""
+    is_recount_independent: bool = False
+    """Whether that is another than the measured server's own."""
 
     def cell(self, key: str) -> CellLedger | None:
         """The cell of that key, None when nothing of it was measured."""
@@ -144,7 +151,8 @@ class Ledger(Record):
     @property
     def is_partial(self) -> bool:
         """Whether something planned was not measured."""
-        return not self.finished or self.damage is not None or len(self.exchanges) < self.planned_requests
+        sent = {(line.cell, line.repeat, line.index) for line in self.exchanges}
+        return not self.finished or self.damage is not None or len(sent) < self.planned_requests
 
 
 def _between(start: int | None, end: int | None) -> int | None:

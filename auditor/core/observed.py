@@ -12,6 +12,7 @@ from auditor.core.facts import Fact, FactName, known, unknown
 
 FACT_NAMES: tuple[FactName, ...] = get_args(FactName)
 _MAX_COUNT = 1 << 53
+_MAX_FIGURE = 1e300
 _LIMIT = 200
 """Longest text of a fact, in characters."""
 _HUB_FOLDER = re.compile(r"models--([^/]+?)--([^/]+)")
@@ -47,6 +48,15 @@ def whole(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX_COUNT:
         return None
     return int(value) if value == int(value) else None
+
+
+def figures(values: Mapping[str, Any]) -> dict[str, float]:
+    """The finite numbers among the values, as the server gave them."""
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_FIGURE
+    }
 
 
 def public_path(path: Any) -> Any:

@@ -13,8 +13,11 @@ from auditor.core.evidence import Evidence, read_response
 from auditor.core.ledger import CellLedger, RoundLedger
 from auditor.core.plan import Cell
 from auditor.core.tally import Tally, add, check_identity
+from auditor.terms import Rung
 
 SECOND_NS = 10**9
+COUNTED_BY_SERVER = (Rung.TOKEN_IDS, Rung.EVENT_USAGE, Rung.FINAL_USAGE)
+"""Rungs that count the tokens which the server's own counter counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +88,12 @@ def cell_ledger(cell: Cell, counted: Sequence[Counted], scrapes: Iterable[Scrape
 def _round(cell: Cell, repeat: int, items: Sequence[Counted], at: Mapping[tuple[int, str], Scrape]) -> RoundLedger:
     complete = [item for item in items if item.line.status == "complete"]
     counters, reason = _difference(at.get((repeat, "before")), at.get((repeat, "after")))
-    received = [item.line.tally.delivered for item in items]
-    other = None
-    if counters is not None and counters.delivered is not None and None not in received:
-        other = counters.delivered - sum(count or 0 for count in received)
     tally = add(item.line.tally for item in complete)
-    if counters is not None and other == 0 and len(complete) == len(items):
-        tally = _filled(tally, counters, len(items))
-    elif counters is not None and reason is None:
-        reason = "not used: the server served others too" if other else "not used: an exchange did not complete"
+    other = None
+    if counters is not None:
+        other, reason = _other_traffic(counters, items, tally.delivered)
+        if other == 0:
+            tally = _filled(tally, counters, len(items))
     lines = [item.line for item in complete]
     sends = [line.times.send_ns for line in lines if line.times.send_ns is not None]
     lasts = [line.times.last_ns for line in lines if line.times.last_ns is not None]
@@ -107,7 +107,7 @@ def _round(cell: Cell, repeat: int, items: Sequence[Counted], at: Mapping[tuple[
         counters_reason=reason,
         other_traffic=other,
         window_ns=max(lasts) - min(sends) if sends and lasts else None,
-        decode_tokens=_decode_tokens(complete),
+        decode_tokens=_total(line.times.tokens_after_first for line in lines),
         decode_ns=_total(line.times.decode_ns for line in lines),
         e2e_ns=_total(line.times.e2e_ns for line in lines),
         ttft_ns=tuple(line.times.ttft_ns for line in lines if line.times.ttft_ns is not None),
@@ -127,6 +127,21 @@ def _difference(before: Scrape | None, after: Scrape | None) -> tuple[Counters |
         return None, str(error)
 
 
+def _other_traffic(
+    counters: Counters, items: Sequence[Counted], delivered: int | None
+) -> tuple[int | None, str | None]:
+    """Tokens that the server counted beside those received, or None where that cannot be told; and why the counters are
+    not used."""
+    if any(item.line.status != "complete" for item in items):
+        return None, "not used: an exchange did not complete, and the server may have counted what nobody read"
+    if counters.delivered is None or delivered is None:
+        return None, "not used: they do not count delivered tokens"
+    if any(item.line.rung not in COUNTED_BY_SERVER for item in items):
+        return None, "not used: the client could not count tokens as the server does"
+    other = counters.delivered - delivered
+    return other, "not used: the server served others too" if other else None
+
+
 def _filled(tally: Tally, counters: Counters, requests: int) -> Tally:
     """Terms that the streams do not show, from the server's counters over the same time."""
     values: dict[str, int | None] = {}
@@ -134,7 +149,7 @@ def _filled(tally: Tally, counters: Counters, requests: int) -> Tally:
         if getattr(tally, name) is None:
             values[name] = getattr(counters, name)
     if counters.steps is not None and tally.target_steps is None:
-        values |= {"first": requests, "target_steps": counters.steps - requests}
+        values |= {"first": requests, "target_steps": counters.steps - requests, "merged_steps": 0}
     if tally.draft_width is None and counters.accepted_by_position is not None:
         values["draft_width"] = len(counters.accepted_by_position)
     filled = tally.model_copy(update=values)
@@ -153,17 +168,6 @@ def _sources(own: Sequence[Counted], rounds: Sequence[RoundLedger], tally: Tally
             continue
         sources[name] = "the streams" if getattr(streams, name) is not None else "the server's counters"
     return sources
-
-
-def _decode_tokens(items: Sequence[Counted]) -> int | None:
-    """Sum of N - n_first; an unknown first event counts as one token, as `tpot_ns` is defined."""
-    total = 0
-    for item in items:
-        delivered = item.line.tally.delivered
-        if delivered is None:
-            return None
-        total += delivered - (item.line.times.tokens_in_first_event or 1)
-    return total if items else None
 
 
 def _best_seconds(items: Sequence[Counted], start_ns: int) -> dict[str, int | None]:
@@ -193,7 +197,7 @@ def _best_seconds(items: Sequence[Counted], start_ns: int) -> dict[str, int | No
 
 def _positions(rounds: Sequence[RoundLedger]) -> tuple[int, ...] | None:
     """Accepted drafts by position, summed over the rounds, from the server's counters."""
-    all_positions = [one.counters.accepted_by_position for one in rounds if one.counters and not one.other_traffic]
+    all_positions = [one.counters.accepted_by_position for one in rounds if one.counters and one.other_traffic == 0]
     known = [positions for positions in all_positions if positions is not None]
     if not known or len(known) < len(rounds):
         return None

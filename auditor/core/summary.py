@@ -120,11 +120,9 @@ def by_kind(plan: Plan, ledger: Ledger) -> dict[str, Estimate]:
 
 
 def line_decode_rate(line: ExchangeLedger) -> float | None:
-    """(N - n_first) / (last - first), tokens per second; an unknown first event counts as one token."""
-    delivered, decode_ns = line.tally.delivered, line.times.decode_ns
-    if delivered is None or not decode_ns:
-        return None
-    return (delivered - (line.times.tokens_in_first_event or 1)) * 1e9 / decode_ns
+    """Tokens after the first event over first to last event, tokens per second."""
+    tokens, decode_ns = line.times.tokens_after_first, line.times.decode_ns
+    return None if tokens is None or not decode_ns else tokens * 1e9 / decode_ns
 
 
 def _decode_rate(one: RoundLedger) -> float | None:

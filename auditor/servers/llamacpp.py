@@ -10,7 +10,7 @@ from typing import Any
 from auditor.core.adapter import Adapter, Details
 from auditor.core.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
-from auditor.core.observed import dig, launch_facts, public_path, told, whole
+from auditor.core.observed import dig, figures, launch_facts, public_path, told, whole
 from auditor.core.probing import Answers
 from auditor.core.prometheus import Sample, samples
 
@@ -145,14 +145,14 @@ def details(event: Mapping[str, Any]) -> Details | None:
     token_ids = tuple(ids) if isinstance(ids, list) and all(isinstance(i, int) for i in ids) else None
     if not isinstance(timings, dict):
         return None if token_ids is None else Details(token_ids=token_ids)
-    numbers = {name: value for name, value in timings.items() if isinstance(value, int | float)}
+    numbers = figures(timings)
     return Details(
         step=numbers.get("predicted_ms"),
         tokens=whole(numbers.get("predicted_n")),
         token_ids=token_ids,
         drafted=whole(numbers.get("draft_n")),
         accepted=whole(numbers.get("draft_n_accepted")),
-        reported={name: float(numbers[name]) for name in _REPORTED if name in numbers},
+        reported={name: numbers[name] for name in _REPORTED if name in numbers},
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from auditor.core.adapter import Adapter, Details
 from auditor.core.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
-from auditor.core.observed import dig, launch_facts, public_path, resolved, told, whole
+from auditor.core.observed import dig, figures, launch_facts, public_path, resolved, told, whole
 from auditor.core.probing import Answers
 
 _SERIES = "sglang:"
@@ -157,11 +157,11 @@ def details(event: Mapping[str, Any]) -> Details | None:
         drafted=whole(spec.get("spec_num_proposed_drafts")),
         accepted=whole(spec.get("spec_num_correct_drafts")),
         verify_steps=whole(spec.get("spec_verify_ct")),
-        reported={
-            name: float(value) for name, value in spec.items() if isinstance(value, int | float) and "_rate" in name
-        }
-        | {name: float(spec[name]) for name in ("spec_accept_length",) if isinstance(spec.get(name), int | float)},
+        reported=figures({name: spec[name] for name in _REPORTED if name in spec}),
     )
+
+
+_REPORTED = ("spec_accept_rate", "spec_accept_length", "spec_block_accept_length", "spec_cap_length")
 
 
 ADAPTER = Adapter(

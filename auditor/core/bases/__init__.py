@@ -96,7 +96,7 @@ def _one(line: ExchangeLedger) -> One:
     delivered = line.tally.delivered
     return One(
         delivered=delivered,
-        decode_tokens=minus(delivered, line.times.tokens_in_first_event or 1),
+        decode_tokens=line.times.tokens_after_first,
         decode_ns=line.times.decode_ns,
         e2e_ns=line.times.e2e_ns,
     )

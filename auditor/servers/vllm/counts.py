@@ -5,7 +5,7 @@ from typing import Any
 
 from auditor.core.adapter import Details
 from auditor.core.counters import Counters, read_counters
-from auditor.core.observed import dig, whole
+from auditor.core.observed import dig, figures, whole
 
 _COUNTERS = {
     "delivered": ("vllm:generation_tokens_total",),
@@ -47,9 +47,10 @@ def details(event: Mapping[str, Any]) -> Details | None:
         verify_steps=whole(dig(spec, "num_spec_steps")),
         accepted_per_step=_counts(dig(spec, "per_step_accepted")),
         drafted_per_step=_counts(dig(spec, "per_step_drafted")),
-        reported={name: float(value) for name, value in metrics.items() if isinstance(value, int | float)},
+        reported=figures(metrics),
     )
 
 
 def _counts(value: Any) -> tuple[int, ...] | None:
-    return tuple(value) if isinstance(value, list) and all(isinstance(item, int) for item in value) else None
+    counts = [whole(item) for item in value] if isinstance(value, list) else [None]
+    return None if None in counts else tuple(count or 0 for count in counts)
