@@ -67,6 +67,7 @@ _GRAVITY = {
     "dirty": "decides whether the evidence is clean",
     "invalid": "decides whether the output is valid",
     "thin": "decides whether the evidence is enough",
+    "unconfirmed": "decides whether a reproduction can be believed",
     "note": "decides nothing",
 }
 

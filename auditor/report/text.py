@@ -54,7 +54,7 @@ def _numbers(verdict: Verdict) -> list[str]:
         lines.append(f"Factor     {times} (middle of the claim by delivered)")
     for basis in _matching(verdict):
         value = figure(basis.estimate.value, marks) if basis.estimate else NOT_KNOWN
-        lines.append(f"Meets it   {basis.name}: {value} tok/s")
+        lines.append(f"Meets it   {basis.name}: {value} tok/s (arithmetic, not proof)")
     return lines
 
 
@@ -63,7 +63,7 @@ def _delivered(verdict: Verdict) -> str:
     if basis is None or basis.estimate is None:
         return f"{NOT_KNOWN}: {basis.reason if basis and basis.reason else 'nothing was measured'}"
     marks = marks_of(verdict.claimed)
-    return f"{figure(basis.estimate.value, marks)} tok/s, {interval(basis.estimate, marks)}, {basis.name}"
+    return f"{figure(basis.estimate.value, marks)} tok/s ({interval(basis.estimate, marks)}), {basis.name}"
 
 
 def _matching(verdict: Verdict) -> Iterator[BasisValue]:
@@ -108,15 +108,16 @@ def _wrap(text: str, indent: str = "  ") -> list[str]:
 def markdown(folder: Path) -> str:
     """At most 15 lines to paste into a thread, neutral in tone, with the command that repeats the run."""
     verdict = _read(folder)
-    claimed, run = verdict.claimed, verdict.run
+    claimed, run, flags = verdict.claimed, verdict.run, flags_of(verdict)
     marks = marks_of(claimed)
     lines = [f"**{verdict.kind.value}**: {_safe(claimed.title, 200)}", ""]
-    lines.append(f"{_safe(sentence_of(verdict), 300)} {MEANINGS[verdict.kind]}")
-    lines += [f"- {_safe(reason, 200)}" for reason in verdict.reasons[:3]]
-    lines += [f"- {label}: {words}" for label, words in flags_of(verdict)]
+    lines += [f"{_safe(sentence_of(verdict), 300)} {MEANINGS[verdict.kind]}", ""]
+    lines += [f"- {_safe(reason, 200)}" for reason in verdict.reasons[: 5 - len(flags)]][:3]
+    lines += [f"- {label}: {words}" for label, words in flags]
     times = factor(claimed, verdict.delivered.estimate if verdict.delivered else None)
     ratio = f"; claimed / delivered {times}" if times else ""
     lines.append(f"- Claimed {_safe(claimed.text, 80)}; delivered {_safe(_delivered(verdict), 200)}{ratio}")
+    lines.append(f"- Measured: {_safe(_measured(verdict), 200)}")
     subject = next((cell for cell in verdict.cells if cell.role == "subject"), None)
     if subject is not None:
         lines.append(f"- Counts: {_safe(subject.identity.sentence, 200)}")
@@ -124,7 +125,13 @@ def markdown(folder: Path) -> str:
     if met:
         lines.append(f"- Counting rules that meet the claim, which is arithmetic and not proof: {', '.join(met)}")
     lines += ["", f"Repeat: {_code(run.command)} (auditor {run.tool_version}, plan {run.plan_digest[:12]})"]
-    return "\n".join(lines[:15]) + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def _measured(verdict: Verdict) -> str:
+    """What was measured, as far as it was observed: `model X, engine Y, GPU not known`."""
+    observed = {row.field: row.observed or NOT_KNOWN for row in verdict.comparisons}
+    return ", ".join(f"{field} {observed[field]}" for field in ("model", "engine", "GPU") if field in observed)
 
 
 def _safe(text: str, limit: int) -> str:
