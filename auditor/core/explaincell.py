@@ -1,0 +1,96 @@
+"""Explains a claim from a measured cell."""
+
+from collections.abc import Sequence
+
+from auditor.core.acceptance import acceptance_of
+from auditor.core.backwards import backwards, factor_words
+from auditor.core.bases import BasisValue, Load, find
+from auditor.core.claimrecord import Case
+from auditor.core.claimtypes import AcceptanceDefinition
+from auditor.core.closedloop import Setting, setting_of
+from auditor.core.explain import explain, number_of, reading_of
+from auditor.core.explanation import Explanation, Witness
+from auditor.core.ledger import CellLedger
+from auditor.core.served import Served, Span, stated_of
+from auditor.core.stats import Estimate
+
+
+def explain_cell(
+    case: Case,
+    cell: CellLedger,
+    load: Load,
+    bases: Sequence[BasisValue],
+    *,
+    delivered_id: str,
+    limit: float,
+    witnesses: Sequence[Witness] = (),
+) -> Explanation | None:
+    """Which rules turn what this cell delivered into the claim; None where the claim states no number.
+
+    `bases` are those of the cell, `delivered_id` the one on which the claim is judged, and `limit` the relative
+    half-width above which an interval matches nothing.
+    """
+    claim = number_of(case.reported)
+    if claim is None:
+        return None
+    delivered = find(bases, delivered_id)
+    if delivered is None or delivered.estimate is None or not delivered.is_honest:
+        delivered = find(bases, "delivered/decode")
+    estimate = delivered.estimate if delivered else None
+    setting = setting_of(cell, load)
+    found = explain(
+        claim,
+        [reading_of(value, claim, limit) for value in bases],
+        given=f"cell {cell.cell}: {len(cell.rounds)} rounds, {load.streams} in flight",
+        delivered=estimate,
+        delivered_id=delivered.id if delivered and estimate else None,
+        limit=limit,
+        setting_of=lambda reading: setting,
+        witnesses=witnesses,
+    )
+    if estimate is None or delivered is None:
+        return found
+    served = _served(cell, load, estimate, setting, is_one_stream=delivered.id.endswith(("/decode", "/request")))
+    words = (factor_words(claim, served.low, served.high), *found.words)
+    return found.model_copy(update={"words": words, "backwards": backwards(claim, served, stated_of(case))})
+
+
+def _served(
+    cell: CellLedger, load: Load, estimate: Estimate, setting: Setting | None, *, is_one_stream: bool
+) -> Served:
+    low = estimate.value if estimate.low is None else estimate.low
+    high = estimate.value if estimate.high is None else estimate.high
+    if setting is None:
+        return Served(value=estimate.value, low=low, high=high, is_one_stream=is_one_stream, gpus=load.gpus)
+    tally = cell.tally
+    lengths = [
+        1 + one.tally.accepted / one.tally.target_steps
+        for one in cell.rounds
+        if one.complete and one.tally.accepted is not None and one.tally.target_steps
+    ]
+    drafted, target = tally.drafted, tally.target_steps
+    return Served(
+        value=estimate.value,
+        low=low,
+        high=high,
+        width=setting.width,
+        per_step=drafted / target if drafted is not None and target else None,
+        lengths=((min(lengths), max(lengths)),) if lengths else (),
+        spans=_spans(cell),
+        acceptance_words="the acceptance measured",
+        is_one_stream=is_one_stream,
+        gpus=load.gpus,
+        output_tokens=setting.output_tokens,
+        prompt_tokens=setting.prompt_tokens,
+        decode_s=(setting.output_tokens - setting.first_tokens) * setting.token_ns / 1e9,
+    )
+
+
+def _spans(cell: CellLedger) -> tuple[Span, ...]:
+    """The acceptance by position that gives the same length, to try it at other widths."""
+    tally = cell.tally
+    if not tally.verify_steps or tally.accepted is None or not tally.draft_width:
+        return ()
+    length = 1 + tally.accepted / tally.verify_steps
+    same = acceptance_of(length, tally.draft_width, AcceptanceDefinition.PER_POSITION)
+    return () if same is None else (Span(AcceptanceDefinition.PER_POSITION, same, same),)
