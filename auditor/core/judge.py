@@ -14,7 +14,7 @@ from auditor.core.questions import questions_for
 from auditor.core.record import six
 from auditor.core.stats import Estimate
 from auditor.core.summary import by_kind, cell_summaries, pair_summaries
-from auditor.core.verdict import Claimed, Finding, RunSummary, Verdict
+from auditor.core.verdict import Claimed, Finding, Gravity, RunSummary, Verdict
 from auditor.terms import Match, Outcome, VerdictKind
 
 _BASIS_IDS = {
@@ -25,9 +25,13 @@ _BASIS_IDS = {
     Basis.AGGREGATE: "delivered/system",
     Basis.TOTAL: "total/system",
     Basis.PEAK: "peak/second",
-    Basis.PER_GPU: "delivered/gpu",
     Basis.DRAFTED: "drafted/decode",
     Basis.CHUNKS: "events/decode",
+}
+_WINDOW_IDS = {
+    Window.SEND_TO_END: "delivered/request",
+    Window.RUN: "delivered/system",
+    Window.BEST_SECOND: "peak/second",
 }
 
 
@@ -48,7 +52,7 @@ def judge(claim: Claim, case: Case, plan: Plan, facts: RunFacts, account: Accoun
     load = Load(subject.streams, _gpus(server.value("gpu_count"), case.hardware.count))
     lines = [line for line in account.ledger.exchanges if line.cell == subject.key]
     bases = bases_of(cell, load, lines) if cell else ()
-    judged_on, because = judged_basis(case, subject.streams)
+    judged_on, because = judged_basis(case, load)
     delivered = find(bases, judged_on)
     estimate = delivered.estimate if delivered else None
     findings = run_checks(Context(plan, facts, account, estimate))
@@ -71,7 +75,7 @@ def judge(claim: Claim, case: Case, plan: Plan, facts: RunFacts, account: Accoun
         comparisons=rows,
         findings=findings,
         cells=cell_summaries(plan, facts, account.ledger),
-        pairs=pair_summaries(plan, account.ledger),
+        pairs=pair_summaries(plan, facts, account.ledger),
         by_kind=by_kind(plan, account.ledger),
         unknown=_unknown(rows, findings, bases),
         questions=questions_for(case),
@@ -84,20 +88,26 @@ _CAUTION = (
 )
 
 
-def judged_basis(case: Case, streams: int) -> tuple[str, str]:
+def judged_basis(case: Case, load: Load) -> tuple[str, str]:
     """The id of the basis on which a claim is judged, and why that one."""
+    found, because = _stated_basis(case, load)
+    if load.streams == 1 and found.endswith("/system"):
+        found = found.replace("/system", "/request")
+    return found, because
+
+
+def _stated_basis(case: Case, load: Load) -> tuple[str, str]:
     reported = case.reported
-    if reported.per_gpu:
+    if reported.per_gpu or reported.basis is Basis.PER_GPU:
+        if load.gpus == 1:
+            return "delivered/system", "the claim states a number per GPU, and there is one"
         return "delivered/gpu", "the claim states a number per GPU"
-    if reported.basis in _BASIS_IDS:
-        found = _BASIS_IDS[reported.basis]
-        if streams == 1 and found.endswith("/system"):
-            found = found.replace("/system", "/request")
-        return found, f"the claim states its basis: {reported.basis}"
-    if reported.window is Window.SEND_TO_END:
-        return "delivered/request", "the claim states its window: send to end"
-    if streams > 1:
-        return "delivered/system", f"the claim states {streams} streams and no basis: all streams added"
+    if reported.basis is not None:
+        return _BASIS_IDS.get(reported.basis, reported.basis.value), f"the claim states its basis: {reported.basis}"
+    if reported.window in _WINDOW_IDS:
+        return _WINDOW_IDS[reported.window], f"the claim states its window: {reported.window.replace('_', ' ')}"
+    if load.streams > 1:
+        return "delivered/system", f"the claim states no basis; {load.streams} streams are added"
     return "delivered/decode", "the claim states no basis: delivered tokens, decode, one stream, sustained"
 
 
@@ -111,11 +121,10 @@ def decide(
     plan: Plan,
 ) -> Decision:
     """The kind of verdict, by precedence: dirty, invalid, not comparable, thin, then the number itself."""
-    failed = [finding for finding in findings if finding.outcome is Outcome.FAILS]
-    dirty = [finding.sentence for finding in failed if finding.gravity == "dirty"]
+    dirty = _sentences(findings, "dirty", Outcome.FAILS, Outcome.ERROR)
     if dirty:
         return _decision(VerdictKind.INCONCLUSIVE, "the evidence is not clean", dirty)
-    invalid = [finding.sentence for finding in failed if finding.gravity == "invalid"]
+    invalid = _sentences(findings, "invalid", Outcome.FAILS)
     if invalid:
         return _decision(VerdictKind.INVALID_OUTPUT, "what was delivered is not valid output", invalid)
     other = [f"{row.field}: the claim states {row.stated}, observed is {row.observed}" for row in differing(rows)]
@@ -125,59 +134,75 @@ def decide(
         return _decision(VerdictKind.NOT_COMPARABLE, "this is not the thing that the claim is about", other)
     if claimed.low is None or claimed.high is None:
         return _decision(VerdictKind.INCONCLUSIVE, "the claim states no number to compare with", ())
-    estimate = delivered.estimate if delivered else None
-    if estimate is None:
-        why = delivered.reason if delivered and delivered.reason else "nothing was measured"
+    if delivered is None or delivered.estimate is None:
+        why = delivered.reason if delivered else _no_rule(claimed.judged_on)
         return _decision(VerdictKind.INCONCLUSIVE, f"the rate on which it is judged is missing: {why}", ())
-    thin = [
-        finding.sentence
-        for finding in findings
-        if finding.gravity == "thin" and finding.outcome in (Outcome.FAILS, Outcome.NOT_AVAILABLE)
-    ]
-    return _by_number(claimed, estimate, thin, rows, matching, bases)
+    return _by_number(claimed, delivered, findings, rows, matching, bases)
 
 
 def _by_number(
     claimed: Claimed,
-    estimate: Estimate,
-    thin: Sequence[str],
+    delivered: BasisValue,
+    findings: Sequence[Finding],
     rows: Sequence[Comparison],
     matching: Sequence[str],
     bases: Sequence[BasisValue],
 ) -> Decision:
-    low, high = claimed.low or 0.0, claimed.high or 0.0
-    figure = _figure(estimate)
-    below, above = estimate.low, estimate.high
-    if thin or below is None or above is None:
-        return _decision(VerdictKind.INCONCLUSIVE, f"delivered {figure}, on evidence too thin to judge", thin)
+    low, high, estimate = claimed.low or 0.0, claimed.high or 0.0, delivered.estimate
+    figure = _figure(delivered)
+    thin = _sentences(findings, "thin", Outcome.FAILS, Outcome.NOT_AVAILABLE)
+    if thin or estimate is None or estimate.low is None or estimate.high is None:
+        return _decision(VerdictKind.INCONCLUSIVE, f"{figure}, on evidence too thin to judge", thin)
     unseen = unobserved(rows)
     open_words = [f"not observed or not stated: {', '.join(row.field for row in unseen)}"] if unseen else []
-    if below > high:
-        return _decision(VerdictKind.EXCEEDED, f"delivered {figure}, more than the {claimed.text} claimed", open_words)
-    if above >= low:
-        return _decision(VerdictKind.REPRODUCED, f"delivered {figure}; claimed {claimed.text}", open_words)
+    if estimate.high >= low:
+        unconfirmed = _sentences(findings, "unconfirmed", Outcome.FAILS, Outcome.NOT_AVAILABLE)
+        if unconfirmed:
+            words = f"{figure}, which reaches the {claimed.text} claimed, but the count has no witness"
+            return _decision(VerdictKind.INCONCLUSIVE, words, [*unconfirmed, *open_words])
+        on = _known_prompts(findings)
+        if estimate.low > high:
+            return _decision(VerdictKind.EXCEEDED, f"{figure}, more than the {claimed.text} claimed{on}", open_words)
+        return _decision(VerdictKind.REPRODUCED, f"{figure}; claimed {claimed.text}{on}", open_words)
     honest = [basis for basis in bases if basis.is_honest and basis.id in matching]
     if claimed.basis is None and honest:
         names = " and ".join(f"{basis.name} ({basis.estimate.value:g} tok/s)" for basis in honest if basis.estimate)
-        words = (
-            f"delivered {figure} on the default basis, but {names} reaches the claim, which does not state its basis"
-        )
+        words = f"{figure} on the default basis, but {names} reaches the claim, which does not state its basis"
         return _decision(VerdictKind.UNLABELLED, words, ())
-    if unseen:
-        words = f"delivered {figure}, below the {claimed.text} claimed, but not everything that matters was the same"
-        return _decision(VerdictKind.INCONCLUSIVE, words, open_words)
-    words = f"delivered {figure}, below the {claimed.text} claimed, with everything that matters observed equal"
+    unclean = _sentences(findings, "dirty", Outcome.NOT_AVAILABLE)
+    if unseen or unclean:
+        words = f"{figure}, below the {claimed.text} claimed, but not everything that matters was seen to be the same"
+        return _decision(VerdictKind.INCONCLUSIVE, words, [*open_words, *unclean])
+    words = f"{figure}, below the {claimed.text} claimed, with everything that matters observed equal"
     return _decision(VerdictKind.NOT_REPRODUCED, words, ())
+
+
+def _no_rule(judged_on: str) -> str:
+    return "the number of GPUs is not known" if judged_on == "delivered/gpu" else f"no rule here measures {judged_on}"
+
+
+def _sentences(findings: Sequence[Finding], gravity: Gravity, *outcomes: Outcome) -> list[str]:
+    return [finding.sentence for finding in findings if finding.gravity == gravity and finding.outcome in outcomes]
+
+
+def _known_prompts(findings: Sequence[Finding]) -> str:
+    """For the headline: that it was measured on prompts that the claimant could know."""
+    known = any(finding.id == "fresh-prompts" and finding.outcome is Outcome.FAILS for finding in findings)
+    return ", on prompts that the claimant could know" if known else ""
 
 
 def _decision(kind: VerdictKind, sentence: str, reasons: Iterable[str]) -> Decision:
     return Decision(kind, f"{kind.value}: {sentence}", tuple(reasons))
 
 
-def _figure(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:g} tok/s ({estimate.n} repeat{'s' if estimate.n > 1 else ''}, no interval)"
-    return f"{estimate.value:g} tok/s ({estimate.low:g} to {estimate.high:g}, {estimate.n} repeats)"
+def _figure(measured: BasisValue) -> str:
+    """What was measured, under its own name where it is not delivered tokens."""
+    what = "delivered" if measured.id.startswith("delivered/") else f"measured as {measured.name}:"
+    estimate = measured.estimate
+    if estimate is None or estimate.low is None or estimate.high is None:
+        value, n = (estimate.value, estimate.n) if estimate else (0.0, 0)
+        return f"{what} {value:g} tok/s ({n} repeat{'s' if n > 1 else ''}, no interval)"
+    return f"{what} {estimate.value:g} tok/s ({estimate.low:g} to {estimate.high:g}, {estimate.n} repeats)"
 
 
 def _claimed(claim: Claim, case: Case, judged_on: str, because: str) -> Claimed:
@@ -204,7 +229,9 @@ def _matching(claimed: Claimed, bases: Sequence[BasisValue], limit: float) -> tu
     found = []
     for basis in bases:
         estimate = basis.estimate
-        if estimate is None or estimate.low is None or estimate.high is None or (estimate.half_width or 1) > limit:
+        if estimate is None or estimate.low is None or estimate.high is None:
+            continue
+        if estimate.half_width is None or estimate.half_width > limit:
             continue
         if estimate.low <= claimed.high and estimate.high >= claimed.low:
             found.append(basis.id)

@@ -54,7 +54,7 @@ def speculation_words(server: ServerFacts) -> str:
     return f"{method or 'on'}" + (f", k = {width}" if width is not None else "")
 
 
-def pair_summaries(plan: Plan, ledger: Ledger) -> tuple[PairSummary, ...]:
+def pair_summaries(plan: Plan, facts: RunFacts, ledger: Ledger) -> tuple[PairSummary, ...]:
     """Each cell beside the reference cell of the same load, where there is one."""
     pairs = []
     references = [cell for cell in plan.cells if cell.role == "reference"]
@@ -64,20 +64,18 @@ def pair_summaries(plan: Plan, ledger: Ledger) -> tuple[PairSummary, ...]:
         match = next((r for r in references if (r.streams, r.max_tokens) == (cell.streams, cell.max_tokens)), None)
         one, other = ledger.cell(cell.key), ledger.cell(match.key) if match else None
         if one is not None and other is not None:
-            pair = _pair(one, other)
+            pair = _pair(one, other, facts.servers[one.server], facts.servers[other.server])
             if pair is not None:
                 pairs.append(pair)
     return tuple(pairs)
 
 
-def _pair(cell: CellLedger, reference: CellLedger) -> PairSummary | None:
+def _pair(
+    cell: CellLedger, reference: CellLedger, server: ServerFacts, reference_server: ServerFacts
+) -> PairSummary | None:
     """Ratio of decode rates, with an interval over the repeats that both have (t on the logarithms)."""
     by_repeat = {one.repeat: _decode_rate(one) for one in reference.rounds}
-    ratios = [
-        rate / base
-        for one in cell.rounds
-        if (rate := _decode_rate(one)) is not None and (base := by_repeat.get(one.repeat))
-    ]
+    ratios = [rate / base for one in cell.rounds if (rate := _decode_rate(one)) and (base := by_repeat.get(one.repeat))]
     if not ratios:
         return None
     logs = [math.log(ratio) for ratio in ratios]
@@ -88,25 +86,26 @@ def _pair(cell: CellLedger, reference: CellLedger) -> PairSummary | None:
         half = t_quantile(len(logs) - 1) * spread / math.sqrt(len(logs))
         low, high = six(math.exp(mean - half)), six(math.exp(mean + half))
     ratio = six(math.exp(mean))
+    is_plain = bool(server.value("speculation")) and reference_server.value("speculation") is False
     return PairSummary(
         cell=cell.cell,
         reference=reference.cell,
         ratio=ratio,
         low=low,
         high=high,
-        sentence=_pair_words(ratio, low, high),
+        sentence=_pair_words(ratio, low, high, None if is_plain else reference.server),
     )
 
 
-def _pair_words(ratio: float, low: float | None, high: float | None) -> str:
+def _pair_words(ratio: float, low: float | None, high: float | None, other: str | None) -> str:
+    """`other` names the reference where the two servers differ in more, or less, than speculation."""
+    beside, faster, slower = "without speculation", "speculation helps here", "speculation makes it slower here"
+    if other is not None:
+        beside, faster, slower = f"of {other}", "faster here", "slower here"
     if low is None or high is None:
-        return f"{ratio:.2f} times the rate without speculation, in one repeat: no interval, so no conclusion"
-    span = f"{ratio:.2f} times the rate without speculation ({low:.2f} to {high:.2f})"
-    if low > 1:
-        return f"{span}: speculation helps here"
-    if high < 1:
-        return f"{span}: speculation makes it slower here"
-    return f"{span}: no difference shown"
+        return f"{ratio:.2f} times the rate {beside}, in one repeat: no interval, so no conclusion"
+    words = faster if low > 1 else slower if high < 1 else "no difference shown"
+    return f"{ratio:.2f} times the rate {beside} ({low:.2f} to {high:.2f}): {words}"
 
 
 def by_kind(plan: Plan, ledger: Ledger) -> dict[str, Estimate]:

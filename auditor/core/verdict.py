@@ -9,9 +9,10 @@ from auditor.core.stats import Estimate
 from auditor.core.tally import Identity, Tally
 from auditor.terms import Outcome, VerdictKind
 
-Gravity = Literal["dirty", "invalid", "thin", "note"]
+Gravity = Literal["dirty", "invalid", "thin", "unconfirmed", "note"]
 """What a failed check does to the verdict: `dirty` evidence proves nothing, `invalid` output is no throughput, `thin`
-evidence proves neither reproduction nor its absence, a `note` changes nothing."""
+evidence proves neither reproduction nor its absence, `unconfirmed` counts cannot carry a reproduction, a `note` changes
+nothing."""
 
 
 class Finding(Record):

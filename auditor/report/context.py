@@ -68,6 +68,7 @@ _GRAVITY = {
     "invalid": "decides whether the output is valid",
     "thin": "decides whether the evidence is enough",
     "unconfirmed": "decides whether a reproduction can be believed",
+    "unconfirmed": "decides whether a reproduction can be believed",
     "note": "decides nothing",
 }
 

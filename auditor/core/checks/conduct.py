@@ -44,10 +44,12 @@ def alone(c: Context) -> Answer:
     if not known or len(known) < len(rounds):
         why = next((one.counters_reason for one in rounds if one.counters_reason), "it has no counters")
         return not_available(f"whether the server served others is not known: {why}")
-    extra = sum(known)
-    if not extra:
+    others = [extra for extra in known if extra]
+    if not others:
         return holds("the server's counter moved by exactly what was received")
-    words = f"the server's counter moved by {extra:+,} tokens beside what this client received"
+    words = f"the server's counter moved by {others[0]:+,} tokens beside what this client received"
+    if len(others) > 1:
+        words += f", and in {len(others) - 1} more rounds by other numbers"
     return fails(words, "keep the server to yourself while it is measured")
 
 
@@ -67,9 +69,8 @@ def cache_unused(c: Context) -> Answer:
     if tally is None or tally.cached_tokens is None or not tally.prompt_tokens:
         return not_available("the server does not say how much of a prompt came from its cache")
     words = f"{tally.cached_tokens:,} of {tally.prompt_tokens:,} prompt tokens came from a cache"
-    return (
-        holds(words) if tally.cached_tokens <= 0.1 * tally.prompt_tokens else fails(words, "turn the prefix cache off")
-    )
+    is_little = tally.cached_tokens <= CACHED_SHARE * tally.prompt_tokens
+    return holds(words) if is_little else fails(words, "turn the prefix cache off")
 
 
 def fields_accepted(c: Context) -> Answer:

@@ -6,7 +6,9 @@ from auditor.core.checks.base import Answer, Context, fails, holds, not_availabl
 from auditor.core.ledger import CellLedger
 
 CLIENT_BOUND = 0.9
-"""Streams in flight by streams configured, below which the client or the server's queue was the limit."""
+"""Streams in flight by streams configured, below which the client was the limit."""
+FULL_LOAD = 0.8
+"""The same over the whole window, with the time in which streams had run out of work."""
 SHARED_READS = 0.05
 """Share of events that may share a socket read with another."""
 
@@ -40,15 +42,29 @@ def interval(c: Context) -> Answer:
 
 
 def in_flight(c: Context) -> Answer:
-    """Were as many streams in flight as configured?"""
+    """Were as many streams in flight as configured, as long as requests were waiting?"""
+    cell = c.subject
+    while_waiting = _while_waiting(c) if cell else None
+    if cell is None or while_waiting is None:
+        return not_available("the streams in flight could not be measured", gravity="note")
+    words = f"{while_waiting:.2f} of {cell.streams} streams were in flight while requests were waiting"
+    if while_waiting >= CLIENT_BOUND * cell.streams:
+        return holds(words)
+    return fails(words, "run the client on a machine of its own; it could not keep the streams open")
+
+
+def full_load(c: Context) -> Answer:
+    """Was the load full for most of the time, start and end included?"""
     cell = c.subject
     effective = effective_streams(cell) if cell else None
     if cell is None or effective is None:
-        return not_available("the streams in flight could not be measured", gravity="note")
-    words = f"{effective:.2f} of {cell.streams} streams were in flight on average"
-    if effective >= CLIENT_BOUND * cell.streams:
+        return not_available("the load over the whole window could not be measured", gravity="note")
+    words = (
+        f"{effective:.2f} of {cell.streams} streams were in flight on average, from the first send to the last token"
+    )
+    if effective >= FULL_LOAD * cell.streams:
         return holds(words)
-    return fails(words, "more requests per repeat, or a client on a machine of its own")
+    return fails(words, "answers of more equal length: leave ignore_eos on, or give prompts of one kind")
 
 
 def times_ordered(c: Context) -> Answer:
@@ -93,3 +109,18 @@ def effective_streams(cell: CellLedger) -> float | None:
             return None
         e2e, window = e2e + one.e2e_ns, window + one.window_ns
     return e2e / window if window else None
+
+
+def _while_waiting(c: Context) -> float | None:
+    """Mean number of streams in flight from the first send until the last request is sent or the first answer ends,
+    whichever is later, over all rounds."""
+    busy = length = 0
+    for one in c.subject.rounds if c.subject else ():
+        times = [line.times for line in c.lines if line.exchange in one.exchanges and line.status == "complete"]
+        spans = [(t.send_ns, t.end_ns) for t in times if t.send_ns is not None and t.end_ns is not None]
+        if not spans or len(spans) < len(times):
+            return None
+        start, end = min(send for send, _ in spans), max(max(s for s, _ in spans), min(e for _, e in spans))
+        busy += sum(max(0, min(last, end) - send) for send, last in spans)
+        length += end - start
+    return busy / length if length else None
