@@ -1,17 +1,16 @@
 """Explains a claim from a few numbers, without a run: what was delivered, the draft width, the acceptance."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from auditor.core.acceptance import length_of
 from auditor.core.backevents import event_sentences
 from auditor.core.backwards import backwards, factor_words
 from auditor.core.bases import BASES, Basis, BasisValue
 from auditor.core.claimrecord import Case
-from auditor.core.claimtypes import AcceptanceDefinition
 from auditor.core.closedloop import Setting, geometric, rate_at
 from auditor.core.explain import Number, explain, number_of, reading_of
 from auditor.core.explanation import Explanation, Reading
+from auditor.core.given import Given
 from auditor.core.record import six
 from auditor.core.served import Served, Span, stated_of
 from auditor.core.stats import Estimate
@@ -21,36 +20,6 @@ from auditor.errors import UsageError
 _DRAFTS = ("drafted", "accepted", "verified", "delivered+drafted", "drafted+rejected", "events")
 _STREAMS = ("drafted-x-streams", "verified-x-streams", "delivered+drafted-x-streams", "events-x-streams")
 _BASES = {basis.id: basis for basis in BASES}
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The numbers that were given, None where they were not."""
-
-    rate: Number
-    """Tokens per second, or events per second."""
-    width: int | None = None
-    acceptance: tuple[float, float] | None = None
-    definitions: tuple[AcceptanceDefinition, ...] = tuple(AcceptanceDefinition)
-    """What the acceptance may be; several where it is not said."""
-    streams: int | None = None
-    gpus: int | None = None
-    prompt_tokens: int | None = None
-    output_tokens: int | None = None
-
-    @property
-    def acceptance_words(self) -> str | None:
-        """`acceptance 0.61 to 0.85`."""
-        return None if self.acceptance is None else f"acceptance {spanned(*self.acceptance)}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """One way to read the numbers: a rate of delivered tokens and an acceptance."""
-
-    rate: float
-    accepted: float | None
-    """A / S; None where no acceptance was given."""
 
 
 def from_numbers(case: Case, given: Given, limit: float, *, as_events: bool = False) -> Explanation | None:
@@ -63,7 +32,7 @@ def from_numbers(case: Case, given: Given, limit: float, *, as_events: bool = Fa
     claim = number_of(case.reported)
     if claim is None:
         return None
-    spans = _spans(given)
+    spans = given.spans()
     if as_events and not spans:
         raise UsageError(
             "events become tokens only by the draft width and an acceptance that can be",
@@ -74,7 +43,7 @@ def from_numbers(case: Case, given: Given, limit: float, *, as_events: bool = Fa
     found = explain(
         claim,
         readings,
-        given=_given_words(given, as_events),
+        given=given.words(as_events=as_events),
         delivered=_estimate(served.low, served.high),
         delivered_id="delivered/decode",
         limit=limit,
@@ -87,13 +56,6 @@ def from_numbers(case: Case, given: Given, limit: float, *, as_events: bool = Fa
         sentences = (*steps, *sentences)
     words = [factor_words(claim, served.low, served.high), *_reach(readings, given, claim), *found.words]
     return found.model_copy(update={"words": tuple(words), "backwards": sentences})
-
-
-def _spans(given: Given) -> tuple[Span, ...]:
-    if given.acceptance is None or given.width is None:
-        return ()
-    spans = [Span(definition, *given.acceptance) for definition in given.definitions]
-    return tuple(span for span in spans if span.lengths(given.width) is not None)
 
 
 def _served(given: Given, spans: Sequence[Span], as_events: bool) -> Served:
@@ -115,19 +77,6 @@ def _served(given: Given, spans: Sequence[Span], as_events: bool) -> Served:
         prompt_tokens=given.prompt_tokens,
         may_be_events=not as_events,
     )
-
-
-def _given_words(given: Given, as_events: bool) -> str:
-    what = "events (steps) per second" if as_events else "delivered tokens per second"
-    words = [f"{given.rate.text} {what}"]
-    if given.width is not None:
-        words.append(f"k = {given.width}")
-    if given.acceptance_words is not None:
-        names = [definition.value.replace("_", " ") for definition in given.definitions]
-        words.append(f"{given.acceptance_words} ({' or '.join(names)})")
-    counts = ((given.streams, "streams"), (given.gpus, "GPUs"), (given.prompt_tokens, "prompt tokens"),
-              (given.output_tokens, "output tokens"))  # fmt: skip
-    return ", ".join([*words, *(f"{count:,} {name}" for count, name in counts if count is not None)])
 
 
 def _readings(given: Given, spans: Sequence[Span], claim: Number, limit: float, as_events: bool) -> Iterator[Reading]:

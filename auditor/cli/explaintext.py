@@ -1,0 +1,157 @@
+"""Explanations and counting rules as text for people."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from auditor.core.aliases import ends_of
+from auditor.core.bases import BasisValue
+from auditor.core.explain import Number
+from auditor.core.explanation import Backward, Explanation, Reading
+from auditor.core.wording import figure, span
+
+WIDTH = 110
+Row = tuple[str, ...]
+_BESIDE = {"meets": "matches", "misses": "misses", "too wide": "reaches it, too wide", "not counted": "not counted"}
+_POSSIBLE = {True: "possible", False: "not possible", None: "not known"}
+
+
+def explanations_text(found: Sequence[Explanation]) -> str:
+    """Explanations of one claim, each what is given, the rules, what may be said, and what would have to be true."""
+    if not found:
+        return ""
+    first = found[0]
+    head = f"Claimed: {first.claim_text}, read as {span(first.claim_low, first.claim_high)} tok/s."
+    parts = [_one("Given" if one is first else "Or", one) for one in found]
+    return "\n".join([head, "\n\n".join(parts), "", *_wrapped(first.caution)])
+
+
+def _one(head: str, found: Explanation) -> str:
+    marks = (found.claim_low, found.claim_high)
+    lines = [*_wrapped(f"{head}: {found.given}."), ""]
+    has_definitions = any(reading.ends for reading in found.readings)
+    lines += _by_definition(found, marks) if has_definitions else _nearest(found, marks)
+    lines.append("")
+    for words in (*found.words, found.chance_words):
+        lines += _wrapped(words)
+    for alias in found.aliases:
+        lines += _wrapped(alias.sentence)
+        if alias.discriminator is not None:
+            shown = [f"{one.rule} {span(one.low, one.high)}" for one in alias.discriminator.predictions]
+            lines += _wrapped(f"At {alias.discriminator.change}: {'; '.join(shown)} tok/s.", indent="  ")
+    if found.backwards:
+        lines += ["", "What would have to be true:", *_backwards(found.backwards)]
+    return "\n".join(lines)
+
+
+def _by_definition(found: Explanation, marks: tuple[float, float]) -> list[str]:
+    """Every rule under each definition, at both ends of the acceptance."""
+    rows: list[Row] = [("rule", "acceptance is", "at lowest", "at highest", "interval", "the claim")]
+    last = ""
+    for reading in found.readings:
+        ends = [figure(end, marks) for end in reading.ends] if reading.ends else ["", ""]
+        definition = (reading.definition or "").replace("_", " ")
+        name, last = "" if reading.name == last else reading.name, reading.name
+        rows.append((name, definition, *ends, _interval(reading, marks), _beside(reading)))
+    return _table(rows, right=(2, 3))
+
+
+def _nearest(found: Explanation, marks: tuple[float, float]) -> list[str]:
+    """The rules that reach the claim, and the nearest below and above it."""
+    reach = [reading for reading in found.readings if reading.state in ("meets", "too wide")]
+    rest = [reading for reading in found.readings if reading.state == "misses" and reading.estimate is not None]
+    below = [reading for reading in rest if ends_of(reading)[1] < marks[0]]
+    above = [reading for reading in rest if ends_of(reading)[0] > marks[1]]
+    near = [
+        *sorted(below, key=lambda reading: -ends_of(reading)[1])[:3],
+        *sorted(above, key=lambda reading: ends_of(reading)[0])[:3],
+    ]
+    delivered = [reading for reading in found.readings if reading.id == found.delivered_id]
+    rows: list[Row] = [("rule", "value", "interval", "factor", "the claim")]
+    for reading in dict.fromkeys((reading.id, reading) for reading in (*delivered, *reach, *near)):
+        one = reading[1]
+        value = figure(one.estimate.value, marks) if one.estimate else ""
+        rows.append((one.name, value, _interval(one, marks), _factor(one), _beside(one)))
+    hidden = len(rest) - len({reading.id for reading in (*delivered, *near)} & {reading.id for reading in rest})
+    missing = sum(reading.state == "not counted" for reading in found.readings)
+    more = [f"{hidden} more rules miss it" if hidden else "", f"{missing} could not be counted" if missing else ""]
+    said = [words for words in more if words]
+    return _table(rows, right=(1,)) + ([f"  {'; '.join(said)}."] if said else [])
+
+
+def bases_text(values: Sequence[BasisValue], readings: Sequence[Reading], number: Number | None, cell: str) -> str:
+    """Every rule that has a value, then what the others need."""
+    marks = (number.low, number.high) if number else ()
+    by_id = {reading.id: reading for reading in readings}
+    rows: list[Row] = [("basis", "value", "interval", "unit", "to the claim", "honest", "what it is")]
+    missing: dict[str, list[str]] = {}
+    for value in values:
+        if value.estimate is None:
+            missing.setdefault(value.reason or "not known", []).append(value.id)
+            continue
+        reading = by_id.get(value.id)
+        rows.append(
+            (
+                value.id,
+                figure(value.estimate.value, marks),
+                _span_of(value, marks),
+                value.unit,
+                _factor(reading) if reading else "",
+                "yes" if value.is_honest else "no",
+                f"{value.name}: {value.formula}",
+            )
+        )
+    lines = [f"Cell {cell}; claimed: {number.text if number else 'no number'}.", "", *_table(rows, right=(1,))]
+    if missing:
+        lines += ["", "Not counted:"]
+        for reason, names in missing.items():
+            lines += _wrapped(f"{reason}: {', '.join(names)}", indent="  ")
+    return "\n".join(lines)
+
+
+def _backwards(sentences: Iterable[Backward]) -> list[str]:
+    lines = []
+    for one in sentences:
+        head = f"  {_POSSIBLE[one.is_possible]:<14}"
+        words = f"{one.sentence.rstrip('.')} ({one.why})."
+        lines += textwrap.wrap(words, WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
+    return lines
+
+
+def _interval(reading: Reading, marks: Iterable[float]) -> str:
+    if reading.estimate is None:
+        return reading.reason or ""
+    if reading.estimate.low is None:
+        return "no interval"
+    return span(*ends_of(reading), marks)
+
+
+def _span_of(value: BasisValue, marks: Iterable[float]) -> str:
+    estimate = value.estimate
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return "no interval"
+    return span(estimate.low, estimate.high, marks)
+
+
+def _factor(reading: Reading) -> str:
+    return "" if reading.factor is None else f"x {span(*reading.factor, (1.0,), digits=3)}"
+
+
+def _beside(reading: Reading) -> str:
+    return _BESIDE[reading.state]
+
+
+def _table(rows: Sequence[Row], right: tuple[int, ...] = ()) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            if width
+        ]
+        lines.append(f"  {'  '.join(cells)}".rstrip())
+    return lines
+
+
+def _wrapped(words: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(words, WIDTH, initial_indent=indent, subsequent_indent=indent + ("  " if indent else ""))
