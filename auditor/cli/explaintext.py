@@ -11,7 +11,13 @@ from auditor.core.wording import figure, span
 
 WIDTH = 110
 Row = tuple[str, ...]
-_BESIDE = {"meets": "matches", "misses": "misses", "too wide": "reaches it, too wide", "not counted": "not counted"}
+_BESIDE = {
+    "meets": "matches",
+    "meets once": "matches, no interval",
+    "misses": "misses",
+    "too wide": "reaches it, too wide",
+    "not counted": "not counted",
+}
 _POSSIBLE = {True: "possible", False: "not possible", None: "not known"}
 
 
@@ -57,7 +63,7 @@ def _by_definition(found: Explanation, marks: tuple[float, float]) -> list[str]:
 
 def _nearest(found: Explanation, marks: tuple[float, float]) -> list[str]:
     """The rules that reach the claim, and the nearest below and above it."""
-    reach = [reading for reading in found.readings if reading.state in ("meets", "too wide")]
+    reach = [reading for reading in found.readings if reading.state in ("meets", "meets once", "too wide")]
     rest = [reading for reading in found.readings if reading.state == "misses" and reading.estimate is not None]
     below = [reading for reading in rest if ends_of(reading)[1] < marks[0]]
     above = [reading for reading in rest if ends_of(reading)[0] > marks[1]]

@@ -70,11 +70,13 @@ def _state(estimate: Estimate | None, claim: Number, limit: float) -> State:
     high = estimate.value if estimate.high is None else estimate.high
     if low > claim.high or high < claim.low or estimate.value <= 0:
         return "misses"
+    if estimate.low is None or estimate.high is None:
+        return "meets once"
     return "meets" if is_narrow(estimate, limit) else "too wide"
 
 
 def is_narrow(estimate: Estimate, limit: float) -> bool:
-    """Whether an interval can meet a number; a value without an interval is compared by the claim's rounding alone."""
+    """Whether an interval can meet a number; a value without one is laid beside it by the claim's rounding alone."""
     return estimate.value > 0 and (estimate.half_width or 0.0) <= limit
 
 
@@ -100,12 +102,13 @@ def explain(
 ) -> Explanation:
     """Lay every reading beside the claim. `delivered` is the rate that factors and chance rest on."""
     matches = [reading for reading in readings if reading.state == "meets"]
+    once = [reading for reading in readings if reading.state == "meets once"]
     tried = [one for one in readings if one.estimate is not None and is_narrow(one.estimate, limit)]
     chance = None
     if delivered is not None and delivered.value > 0 and tried:
         chance = six(chance_of_match(delivered.value, [ends_of(one) for one in tried], (claim.low, claim.high)))
     backed = [(reading, witness) for reading in matches for witness in witnesses if backs(witness, reading, claim)]
-    words = _words(claim, readings, matches, backed, delivered, len(tried), limit)
+    words = _words(claim, readings, backed, delivered, len(tried), limit)
     return Explanation(
         given=given,
         claim_text=claim.text,
@@ -116,10 +119,11 @@ def explain(
         limit=limit,
         readings=tuple(readings),
         matches=tuple(reading.id for reading in matches),
+        matches_once=tuple(reading.id for reading in once),
         tried=len(tried),
         chance=chance,
         chance_words=_chance_words(chance, delivered, len(tried)),
-        aliases=aliases_of(matches, setting_of, claim.half_width),
+        aliases=aliases_of([*matches, *once], setting_of, claim.half_width),
         backwards=tuple(backwards),
         witnesses=tuple(witnesses),
         explained_by=tuple(dict.fromkeys(reading.id for reading, _ in backed)),
@@ -157,7 +161,6 @@ def backs(witness: Witness, reading: Reading, claim: Number) -> bool:
 def _words(
     claim: Number,
     readings: Sequence[Reading],
-    matches: Sequence[Reading],
     backed: Sequence[tuple[Reading, Witness]],
     delivered: Estimate | None,
     tried: int,
@@ -169,20 +172,20 @@ def _words(
             f"{claim.text} is explained by {shown(reading, claim)}, as {witness.origin} shows "
             f"({witness.at}, SHA-256 {witness.artefact_sha256[:12]})."
         )
-    others = [reading for reading in matches if reading.id not in {one.id for one, _ in backed}]
+    explained = {reading.id for reading, _ in backed}
+    others = [one for one in readings if one.state == "meets" and one.id not in explained]
+    once = [one for one in readings if one.state == "meets once"]
+    wide = [one for one in readings if one.state == "too wide"]
     if others:
-        words.append(
-            f"{claim.text} matches {listed([shown(one, claim) for one in others])}; not proven without a witness."
-        )
-    elif not matches:
+        words.append(f"{claim.text} matches {_shown(others, claim)}; not proven without a witness.")
+    if once:
+        how = f"By its value alone, without an interval, {claim.text} matches {_shown(once, claim)}"
+        words.append(f"{how}; not proven without a witness.")
+    if not (backed or others or once):
         words.append(_without_match(claim, readings, tried, limit))
-    wide = [shown(reading, claim) for reading in readings if reading.state == "too wide"]
     if wide:
-        words.append(
-            f"Within reach, but wider than {percent(limit)} to either side, which matches nothing: {listed(wide)}."
-        )
-    if delivered is not None and delivered.low is None:
-        words.append("There is no interval, so rules are compared by the claim's own rounding alone.")
+        names = _shown(wide, claim)
+        words.append(f"Within reach, but wider than {percent(limit)} to either side, which matches nothing: {names}.")
     if delivered is not None and (delivered.low or delivered.value) > claim.high:
         words.append("More was delivered than is claimed.")
     return words
@@ -196,6 +199,10 @@ def _without_match(claim: Number, readings: Sequence[Reading], tried: int, limit
     if tried == laid:
         return words
     return f"{words} {laid - tried} of them are wider than {percent(limit)} to either side and could match nothing."
+
+
+def _shown(readings: Sequence[Reading], claim: Number) -> str:
+    return listed([shown(reading, claim) for reading in readings])
 
 
 def shown(reading: Reading, claim: Number) -> str:

@@ -5,8 +5,9 @@ from typing import Literal
 from auditor.core.record import Record
 from auditor.core.stats import Estimate
 
-State = Literal["meets", "misses", "too wide", "not counted"]
-"""`meets` and `misses` the claim's interval; `too wide` reaches it with an interval that can match nothing."""
+State = Literal["meets", "meets once", "misses", "too wide", "not counted"]
+"""`meets` and `misses` the claim's interval; `meets once` does so with a value that has no interval, which decides
+nothing; `too wide` reaches it with an interval that can match nothing."""
 
 
 class Reading(Record):
@@ -115,6 +116,8 @@ class Explanation(Record):
     readings: tuple[Reading, ...]
     matches: tuple[str, ...]
     """Ids of the readings that meet the claim."""
+    matches_once: tuple[str, ...] = ()
+    """Ids of the readings that meet it with a value without an interval."""
     tried: int
     """Readings narrow enough to meet a number."""
     chance: float | None

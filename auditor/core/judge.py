@@ -8,6 +8,9 @@ from auditor.core.bases import BasisValue, Load, bases_of, find
 from auditor.core.checks import Context, run_checks
 from auditor.core.claim import Basis, Case, Claim, Window
 from auditor.core.compare import Comparison, compare, differing, unobserved
+from auditor.core.explain import CAUTION
+from auditor.core.explaincell import explain_cell
+from auditor.core.explanation import Witness
 from auditor.core.facts import RunFacts
 from auditor.core.plan import Plan
 from auditor.core.questions import questions_for
@@ -44,8 +47,16 @@ class Decision:
     reasons: tuple[str, ...]
 
 
-def judge(claim: Claim, case: Case, plan: Plan, facts: RunFacts, account: Account, run: RunSummary) -> Verdict:
-    """Judge a claim on the evidence of a run."""
+def judge(
+    claim: Claim,
+    case: Case,
+    plan: Plan,
+    facts: RunFacts,
+    account: Account,
+    run: RunSummary,
+    witnesses: Sequence[Witness] = (),
+) -> Verdict:
+    """Judge a claim on the evidence of a run; `witnesses` speak for what the claimant counted."""
     subject = plan.subject
     cell = account.ledger.cell(subject.key)
     server = facts.servers[subject.server]
@@ -58,8 +69,13 @@ def judge(claim: Claim, case: Case, plan: Plan, facts: RunFacts, account: Accoun
     findings = run_checks(Context(plan, facts, account, estimate))
     rows = compare(case, server, plan, subject, cell)
     claimed = _claimed(claim, case, judged_on, because)
-    matching = _matching(claimed, bases, plan.tolerance.max_half_width)
-    decision = decide(claimed, delivered, findings, rows, matching, bases, plan)
+    limit = plan.tolerance.max_half_width
+    explanation = None
+    if cell:
+        explanation = explain_cell(case, cell, load, bases, delivered_id=judged_on, limit=limit, witnesses=witnesses)
+    matching = explanation.matches if explanation else ()
+    backed = explanation.explained_by if explanation else ()
+    decision = decide(claimed, delivered, findings, rows, matching, bases, plan, backed=backed)
     return Verdict(
         kind=decision.kind,
         exit_code=int(decision.kind.exit_code),
@@ -71,7 +87,8 @@ def judge(claim: Claim, case: Case, plan: Plan, facts: RunFacts, account: Accoun
         factor=_factor(claimed, estimate),
         bases=bases,
         matching=matching,
-        matching_caution=_CAUTION,
+        matching_caution=f"{explanation.chance_words} {CAUTION}" if explanation else CAUTION,
+        explanation=explanation,
         comparisons=rows,
         findings=findings,
         cells=cell_summaries(plan, facts, account.ledger),
@@ -80,12 +97,6 @@ def judge(claim: Claim, case: Case, plan: Plan, facts: RunFacts, account: Accoun
         unknown=_unknown(rows, findings, bases),
         questions=questions_for(case),
     )
-
-
-_CAUTION = (
-    "A basis that meets the claim is arithmetic, not proof: with this many rules one meets a random number by chance. "
-    "What a claimant counted needs a witness, such as a log or a result file."
-)
 
 
 def judged_basis(case: Case, load: Load) -> tuple[str, str]:
@@ -119,8 +130,13 @@ def decide(
     matching: Sequence[str],
     bases: Sequence[BasisValue],
     plan: Plan,
+    *,
+    backed: Sequence[str] = (),
 ) -> Decision:
-    """The kind of verdict, by precedence: dirty, invalid, not comparable, thin, then the number itself."""
+    """The kind of verdict, by precedence: dirty, invalid, not comparable, thin, then the number itself.
+
+    `backed` holds the matching bases that a witness speaks for.
+    """
     dirty = _sentences(findings, "dirty", Outcome.FAILS, Outcome.ERROR)
     if dirty:
         return _decision(VerdictKind.INCONCLUSIVE, "the evidence is not clean", dirty)
@@ -137,7 +153,7 @@ def decide(
     if delivered is None or delivered.estimate is None:
         why = delivered.reason if delivered else _no_rule(claimed.judged_on)
         return _decision(VerdictKind.INCONCLUSIVE, f"the rate on which it is judged is missing: {why}", ())
-    return _by_number(claimed, delivered, findings, rows, matching, bases)
+    return _by_number(claimed, delivered, findings, rows, matching, bases, backed)
 
 
 def _by_number(
@@ -147,6 +163,7 @@ def _by_number(
     rows: Sequence[Comparison],
     matching: Sequence[str],
     bases: Sequence[BasisValue],
+    backed: Sequence[str],
 ) -> Decision:
     low, high, estimate = claimed.low or 0.0, claimed.high or 0.0, delivered.estimate
     figure = _figure(delivered)
@@ -155,6 +172,13 @@ def _by_number(
         return _decision(VerdictKind.INCONCLUSIVE, f"{figure}, on evidence too thin to judge", thin)
     unseen = unobserved(rows)
     open_words = [f"not observed or not stated: {', '.join(row.field for row in unseen)}"] if unseen else []
+    honest = [basis for basis in bases if basis.is_honest and basis.id in matching]
+    is_unlabelled = estimate.high < low and claimed.basis is None and bool(honest)
+    miscounted = [basis for basis in bases if basis.id in backed and _contradicts(basis, claimed)]
+    if miscounted and not is_unlabelled:
+        names = " and ".join(basis.name for basis in miscounted)
+        words = f"the {claimed.text} claimed is {names}, as a witness shows; {figure}"
+        return _decision(VerdictKind.MISCOUNTED, words, open_words)
     if estimate.high >= low:
         unconfirmed = _sentences(findings, "unconfirmed", Outcome.FAILS, Outcome.NOT_AVAILABLE)
         if unconfirmed:
@@ -164,8 +188,7 @@ def _by_number(
         if estimate.low > high:
             return _decision(VerdictKind.EXCEEDED, f"{figure}, more than the {claimed.text} claimed{on}", open_words)
         return _decision(VerdictKind.REPRODUCED, f"{figure}; claimed {claimed.text}{on}", open_words)
-    honest = [basis for basis in bases if basis.is_honest and basis.id in matching]
-    if claimed.basis is None and honest:
+    if is_unlabelled:
         names = " and ".join(f"{basis.name} ({basis.estimate.value:g} tok/s)" for basis in honest if basis.estimate)
         words = f"{figure} on the default basis, but {names} reaches the claim, which does not state its basis"
         return _decision(VerdictKind.UNLABELLED, words, ())
@@ -175,6 +198,11 @@ def _by_number(
         return _decision(VerdictKind.INCONCLUSIVE, words, [*open_words, *unclean])
     words = f"{figure}, below the {claimed.text} claimed, with everything that matters observed equal"
     return _decision(VerdictKind.NOT_REPRODUCED, words, ())
+
+
+def _contradicts(basis: BasisValue, claimed: Claimed) -> bool:
+    """Whether it counts what was not delivered, or is not what the claim states."""
+    return not basis.is_honest or (claimed.basis is not None and basis.id != claimed.judged_on)
 
 
 def _no_rule(judged_on: str) -> str:
@@ -220,22 +248,6 @@ def _claimed(claim: Claim, case: Case, judged_on: str, because: str) -> Claimed:
         disputed_by=claim.disputed_by,
         source=claim.source.url,
     )
-
-
-def _matching(claimed: Claimed, bases: Sequence[BasisValue], limit: float) -> tuple[str, ...]:
-    """Bases whose interval meets the claim's; one that is too wide, or has no interval, meets nothing."""
-    if claimed.low is None or claimed.high is None:
-        return ()
-    found = []
-    for basis in bases:
-        estimate = basis.estimate
-        if estimate is None or estimate.low is None or estimate.high is None:
-            continue
-        if estimate.half_width is None or estimate.half_width > limit:
-            continue
-        if estimate.low <= claimed.high and estimate.high >= claimed.low:
-            found.append(basis.id)
-    return tuple(found)
 
 
 def _factor(claimed: Claimed, estimate: Estimate | None) -> float | None:

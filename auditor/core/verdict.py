@@ -4,6 +4,7 @@ from typing import Literal
 
 from auditor.core.bases import BasisValue
 from auditor.core.compare import Comparison
+from auditor.core.explanation import Explanation
 from auditor.core.record import Record
 from auditor.core.stats import Estimate
 from auditor.core.tally import Identity, Tally
@@ -120,6 +121,9 @@ class Verdict(Record):
     matching: tuple[str, ...]
     """Ids of the bases whose interval meets the claim's."""
     matching_caution: str
+    explanation: Explanation | None
+    """The claim laid beside every rule, forwards and backwards; None where the claim states no number or nothing was
+    measured."""
     comparisons: tuple[Comparison, ...]
     findings: tuple[Finding, ...]
     cells: tuple[CellSummary, ...]
