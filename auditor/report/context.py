@@ -68,7 +68,6 @@ _GRAVITY = {
     "invalid": "decides whether the output is valid",
     "thin": "decides whether the evidence is enough",
     "unconfirmed": "decides whether a reproduction can be believed",
-    "unconfirmed": "decides whether a reproduction can be believed",
     "note": "decides nothing",
 }
 
@@ -114,7 +113,7 @@ def repeat_section(verdict: Verdict, plan: Plan, facts: RunFacts) -> Section:
     )
     loads = []
     for cell in plan.cells:
-        prompts = plain(", ".join(cell.prompts), 400)
+        prompts = plain(", ".join(cell.prompts), 200)
         numbers = (count(cell.streams), count(cell.repeats), count(cell.requests), count(cell.max_tokens))
         name = Cell(cell.key, f"server “{cell.server}”, {cell.role}")
         loads.append(cells(name, *numbers, Cell(", ".join(kinds_of(plan, cell)), prompts)))
@@ -163,6 +162,7 @@ def glossary_section() -> Section:
     rows = []
     for term in TERMS.values():
         name = term.name.removesuffix("_ns").replace("_", " ")
-        rows.append(cells(name, term.symbol, term.meaning, term.formula))
-    table = Table("Terms", columns("Name", "Symbol", "Meaning", "Formula"), tuple(rows))
+        formula = f"= {term.formula}" if term.formula else ""
+        rows.append(cells(f"{term.symbol}, {name}" if term.symbol else name, Cell(term.meaning, formula)))
+    table = Table("Terms", columns("Term", "Meaning"), tuple(rows))
     return Section("glossary", "Glossary", (), (Block(table=table),))

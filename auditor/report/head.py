@@ -2,7 +2,7 @@
 
 from auditor.core.ledger import Ledger
 from auditor.core.verdict import Verdict
-from auditor.report.rates import factor, interval, marks_of, span
+from auditor.report.rates import factor, interval, marks_of, measured_words, span
 from auditor.report.shown import NOT_KNOWN, figure
 from auditor.report.views import Head, Tile
 from auditor.terms import VerdictKind
@@ -29,7 +29,8 @@ def head_of(verdict: Verdict, ledger: Ledger) -> Head:
     facts = [("Claim", claimed.claim if claimed.case == claimed.claim else f"{claimed.claim}, {claimed.case}")]
     facts.append(("Source", claimed.source or NOT_KNOWN))
     facts.append(("Disputed by", claimed.disputed_by or "nobody known"))
-    facts.append(("Measured", f"{run.server} ({run.server_kind}), {run.started}"))
+    facts.append(("Measured", measured_words(verdict)))
+    facts.append(("Server", f"{run.server}, {run.started}"))
     source = claimed.source or ""
     return Head(
         title=title,

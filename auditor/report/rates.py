@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from auditor.core.stats import Estimate
-from auditor.core.verdict import CellSummary, Claimed
+from auditor.core.verdict import CellSummary, Claimed, Verdict
 from auditor.report.shown import NOT_KNOWN, figure, numbers_in, plural
 from auditor.report.views import Cell
 
@@ -19,10 +19,15 @@ def marks_of(claimed: Claimed) -> tuple[float, ...]:
 
 def interval(estimate: Estimate, marks: Iterable[float] = ()) -> str:
     """`55.1 to 61.2, n = 3`, or that there is no interval."""
+    return f"{bare_interval(estimate, marks)}, n = {estimate.n:,}"
+
+
+def bare_interval(estimate: Estimate, marks: Iterable[float] = ()) -> str:
+    """The same without the number of repeats."""
     limits = tuple(marks)
     if estimate.low is None or estimate.high is None:
-        return f"{NO_INTERVAL}, n = {estimate.n:,}"
-    return f"{figure(estimate.low, limits)} to {figure(estimate.high, limits)}, n = {estimate.n:,}"
+        return NO_INTERVAL
+    return f"{figure(estimate.low, limits)} to {figure(estimate.high, limits)}"
 
 
 def span(claimed: Claimed) -> str:
@@ -66,3 +71,9 @@ def interval_row(label: str, estimate: Estimate, marks: tuple[float, ...], color
     low = value if estimate.low is None else estimate.low
     high = value if estimate.high is None else estimate.high
     return {"label": label, "low": low, "high": high, "value": value, "text": figure(value, marks), "color": color}
+
+
+def measured_words(verdict: Verdict) -> str:
+    """What was measured, as far as it was observed: `model X, engine Y, GPU not known`."""
+    observed = {row.field: row.observed or NOT_KNOWN for row in verdict.comparisons}
+    return ", ".join(f"{field} {observed[field]}" for field in ("model", "engine", "GPU") if field in observed)

@@ -5,7 +5,7 @@ from typing import Any
 
 from auditor.core.bases import BasisValue
 from auditor.core.verdict import CellSummary, Verdict
-from auditor.report.rates import NO_INTERVAL, factor, interval, interval_row, marks_of, short_text, span
+from auditor.report.rates import NO_INTERVAL, bare_interval, factor, interval_row, marks_of, short_text, span
 from auditor.report.shown import NOT_KNOWN, figure, plural
 from auditor.report.views import Block, Cell, Chart, Key, Row, Section, Table, cells, columns
 from auditor.terms import Outcome
@@ -170,8 +170,10 @@ def _basis_table(verdict: Verdict, bases: Iterable[BasisValue], marks: tuple[flo
     found = _sorted(bases)
     estimates = [basis.estimate for basis in found if basis.estimate is not None]
     has_intervals = any(estimate.low is not None for estimate in estimates)
-    if estimates and not has_intervals:
-        caption = f"{caption} ({NO_INTERVAL}, n = {estimates[0].n})"
+    numbers = sorted({estimate.n for estimate in estimates})
+    if numbers:
+        n = f"n = {' or '.join(map(str, numbers))}"
+        caption = f"{caption} ({n})" if has_intervals else f"{caption} ({NO_INTERVAL}, {n})"
     rows = [_basis_row(verdict, basis, marks, has_intervals) for basis in found]
     claimed = verdict.claimed
     if claimed.low is not None and claimed.high is not None and estimates:
@@ -179,7 +181,7 @@ def _basis_table(verdict: Verdict, bases: Iterable[BasisValue], marks: tuple[flo
         at = sum(estimate.value >= middle for estimate in estimates)
         spans = (span(claimed),) if has_intervals else ()
         rows.insert(at, cells("claimed", short_text(claimed), *spans, "", "", mark="claim"))
-    heads = ("#tok/s", "95 % interval") if has_intervals else ("#tok/s",)
+    heads = ("#tok/s", "#95 % interval") if has_intervals else ("#tok/s",)
     return Table(caption, columns("Counting rule", *heads, "#Claim / value", "Formula"), tuple(rows))
 
 
@@ -190,8 +192,8 @@ def _basis_row(verdict: Verdict, basis: BasisValue, marks: tuple[float, ...], ha
         blank = ("",) if has_intervals else ()
         return cells(Cell(name.text, basis.reason or ""), NOT_KNOWN, *blank, "", basis.formula)
     value = Cell(figure(estimate.value, marks), "" if basis.unit == "tokens/s" else basis.unit)
-    spans = (interval(estimate, marks),) if has_intervals else ()
-    mark = "strong" if basis.id == claimed.judged_on else ""
+    spans = (bare_interval(estimate, marks),) if has_intervals else ()
+    mark = "strong" if basis.id == claimed.judged_on else "met" if basis.id in verdict.matching else ""
     return cells(name, value, *spans, factor(claimed, estimate) or "", basis.formula, mark=mark)
 
 

@@ -11,11 +11,8 @@ def claimed_section(verdict: Verdict) -> Section:
     """Claimed against delivered."""
     claimed, marks = verdict.claimed, marks_of(verdict.claimed)
     rows = [cells("claimed", short_text(claimed), f"read as {span(claimed)}", mark="claim")]
-    for basis in _delivered_bases(verdict):
-        is_judged = basis.id == claimed.judged_on
-        name = Cell(basis.name, "the basis on which the claim is judged" if is_judged else "")
-        rows.append(_basis_row(name, basis, marks, is_judged))
-    table = Table("Tokens per second", columns("", "#tok/s", "95 % interval"), tuple(rows))
+    rows += [_basis_row(basis, marks, basis.id == claimed.judged_on) for basis in _delivered_bases(verdict)]
+    table = Table("Tokens per second", columns("", "#tok/s", "#95 % interval"), tuple(rows))
     blocks = (
         Block(chart=_chart(verdict, marks), table=table),
         Block(heading="Every load that was measured", table=_loads(verdict, marks)),
@@ -63,11 +60,13 @@ def _delivered_bases(verdict: Verdict) -> list[BasisValue]:
     return judged + [basis for basis in others if basis.is_honest and basis.id != verdict.claimed.judged_on]
 
 
-def _basis_row(name: Cell, basis: BasisValue, marks: tuple[float, ...], is_judged: bool) -> Row:
-    mark = "strong" if is_judged else ""
+def _basis_row(basis: BasisValue, marks: tuple[float, ...], is_judged: bool) -> Row:
+    note, mark = ("the basis on which the claim is judged", "strong") if is_judged else ("", "")
     if basis.estimate is None:
-        return cells(name, NOT_KNOWN, basis.reason or "", mark=mark)
-    return cells(name, figure(basis.estimate.value, marks), interval(basis.estimate, marks), mark=mark)
+        return cells(Cell(basis.name, "; ".join(filter(None, (note, basis.reason)))), NOT_KNOWN, "", mark=mark)
+    return cells(
+        Cell(basis.name, note), figure(basis.estimate.value, marks), interval(basis.estimate, marks), mark=mark
+    )
 
 
 def _loads(verdict: Verdict, marks: tuple[float, ...]) -> Table:

@@ -9,7 +9,7 @@ from auditor.core.bases import BasisValue
 from auditor.core.folder import VERDICT, RunFolder
 from auditor.core.verdict import Finding, Verdict
 from auditor.report.head import MEANINGS, flags_of, sentence_of
-from auditor.report.rates import factor, interval, marks_of
+from auditor.report.rates import factor, interval, marks_of, measured_words
 from auditor.report.shown import NOT_KNOWN, figure, one_line, percent, visible
 from auditor.terms import Outcome
 
@@ -117,7 +117,7 @@ def markdown(folder: Path) -> str:
     times = factor(claimed, verdict.delivered.estimate if verdict.delivered else None)
     ratio = f"; claimed / delivered {times}" if times else ""
     lines.append(f"- Claimed {_safe(claimed.text, 80)}; delivered {_safe(_delivered(verdict), 200)}{ratio}")
-    lines.append(f"- Measured: {_safe(_measured(verdict), 200)}")
+    lines.append(f"- Measured: {_safe(measured_words(verdict), 200)}")
     subject = next((cell for cell in verdict.cells if cell.role == "subject"), None)
     if subject is not None:
         lines.append(f"- Counts: {_safe(subject.identity.sentence, 200)}")
@@ -126,12 +126,6 @@ def markdown(folder: Path) -> str:
         lines.append(f"- Counting rules that meet the claim, which is arithmetic and not proof: {', '.join(met)}")
     lines += ["", f"Repeat: {_code(run.command)} (auditor {run.tool_version}, plan {run.plan_digest[:12]})"]
     return "\n".join(lines) + "\n"
-
-
-def _measured(verdict: Verdict) -> str:
-    """What was measured, as far as it was observed: `model X, engine Y, GPU not known`."""
-    observed = {row.field: row.observed or NOT_KNOWN for row in verdict.comparisons}
-    return ", ".join(f"{field} {observed[field]}" for field in ("model", "engine", "GPU") if field in observed)
 
 
 def _safe(text: str, limit: int) -> str:

@@ -74,7 +74,7 @@ def _zoom(answer: Answer, start: str) -> Iterable[Block]:
     heading = f"Single steps, {seconds(chosen[-1].at_ns - before)} of the answer"
     chart = Chart("zoom", "zoom", text, tuple(rows), keys, {"since": start})
     yield Block(heading=heading, paragraphs=(words,), chart=chart)
-    yield Block(table=_zoom_table(chosen, start), summary="The same steps as a table, with their text")
+    yield Block(table=_zoom_table(chosen), summary="The same steps as a table, with their text")
 
 
 def _most_rejected(steps: Sequence[SeenStep]) -> int:
@@ -115,12 +115,12 @@ def _zoom_rows(steps: Sequence[SeenStep], before: int) -> list[dict[str, object]
     return rows
 
 
-def _zoom_table(steps: Sequence[SeenStep], start: str) -> Table:
+def _zoom_table(steps: Sequence[SeenStep]) -> Table:
     rows = []
     for step in steps:
         drafts = [count(number) for number in (step.drafted, step.accepted, step.rejected)]
         text = plain(step.text.replace("\n", "↵"), 60)
         phase = step.phase or NOT_KNOWN
-        rows.append(cells(str(step.number), seconds(step.at_ns), phase, count(step.tokens), *drafts, text))
-    heads = ("Step", "#After", "Phase", "#Delivered", "#Drafted", "#Accepted", "#Rejected", "Text")
+        rows.append(cells(str(step.number), f"{step.at_ns / 1e9:.3f}", phase, count(step.tokens), *drafts, text))
+    heads = ("Step", "#After, s", "Phase", "#Delivered", "#Drafted", "#Accepted", "#Rejected", "Text")
     return Table("Single steps", columns(*heads), tuple(rows))

@@ -29,7 +29,8 @@ class Row:
 
     cells: tuple[Cell, ...]
     mark: str = ""
-    """`strong` for the row that the section is about, `claim` for the claim among measured rows."""
+    """`strong` for the row that the section is about, `claim` for the claim among measured rows, `met`
+    for one that meets it."""
 
 
 @dataclass(frozen=True, slots=True)
