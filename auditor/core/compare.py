@@ -1,6 +1,5 @@
 """Was it the same thing? Each field of the claim beside what was observed, and how much it matters."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -8,12 +7,15 @@ from typing import Literal
 from auditor.core.claim import Case
 from auditor.core.facts import FactName, ServerFacts
 from auditor.core.ledger import CellLedger
+from auditor.core.names import same_format, same_gpu, same_method, same_model, same_version, same_words
 from auditor.core.plan import Cell, Plan
 from auditor.core.record import Record
 from auditor.terms import Match
 
 Weight = Literal["decisive", "minor"]
 
+IsSame = Callable[[str, str], bool | None]
+"""Whether what is stated is what was observed; None where the two cannot be told apart or together."""
 LENGTH_SLACK = 0.1
 """Relative difference in prompt or answer length that still counts as equal."""
 
@@ -38,7 +40,7 @@ class _Field:
     name: str
     stated: Callable[[Case], object]
     fact: FactName
-    is_same: Callable[[str, str], bool]
+    is_same: IsSame
     weight: Weight = "decisive"
     only_if_stated: bool = False
     """Whether it decides only where the claim states it."""
@@ -49,7 +51,8 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Lay the claim beside the server and the load that was measured."""
     rows = [_by_fact(field, case, server) for field in _FIELDS]
-    rows.insert(4, _engine(case, server))
+    rows[2:2] = [_model(case, server)]
+    rows[4:4] = [_engine(case, server)]
     if server.value("speculation") is False and case.speculation.is_off:
         rows = [row for row in rows if row.field not in ("speculation method", "draft tokens (k)")]
     return tuple(rows + _load(case, plan, cell, measured))
@@ -70,23 +73,53 @@ def _by_fact(field: _Field, case: Case, server: ServerFacts) -> Comparison:
     observed = None if fact is None else _text(fact.value)
     stated = _text(field.stated(case))
     weight: Weight = "minor" if field.only_if_stated and stated is None else field.weight
+    match = _match(stated, observed, field.is_same)
     return Comparison(
         field=field.name,
         stated=stated,
         observed=observed,
-        match=_match(stated, observed, field.is_same),
+        match=match,
         weight=weight,
         source=fact.source if fact else None,
-        reason=(fact.reason if fact else "not asked") if observed is None else None,
+        reason=_reason(match, stated, observed, fact.reason if fact else "not asked"),
     )
 
 
-def _match(stated: str | None, observed: str | None, is_same: Callable[[str, str], bool]) -> Match:
+def _match(stated: str | None, observed: str | None, is_same: IsSame) -> Match:
     if stated is None:
         return Match.UNSTATED
+    same = None if observed is None else is_same(stated, observed)
+    return {True: Match.EQUAL, False: Match.DIFFERS, None: Match.UNKNOWN}[same]
+
+
+def _reason(match: Match, stated: str | None, observed: str | None, absent: str | None) -> str | None:
     if observed is None:
-        return Match.UNKNOWN
-    return Match.EQUAL if is_same(stated, observed) else Match.DIFFERS
+        return absent
+    return f"{stated} and {observed} may or may not be the same" if match is Match.UNKNOWN else None
+
+
+def _model(case: Case, server: ServerFacts) -> Comparison:
+    """The model by the path of its weights where the server tells it, for the served name can be any.
+
+    A name that says the same over a path that says otherwise is not equal and not different.
+    """
+    stated, name = case.model.checkpoint or case.model.id, _text(server.value("model"))
+    path = _text(server.value("model_path"))
+    observed = f"{path} (served as {name})" if path and name and path != name else path or name
+    same_path = None if stated is None or path is None else same_model(stated, path)
+    same_name = None if stated is None or name is None else same_model(stated, name)
+    same = same_name if same_path is None else same_path if same_path or not same_name else None
+    match = _match(stated, observed, lambda *_: same)
+    fact = server.facts.get("model_path" if path else "model")
+    return Comparison(
+        field="model",
+        stated=stated,
+        observed=observed,
+        match=match,
+        weight="decisive",
+        source=fact.source if fact else None,
+        reason=_reason(match, stated, observed, fact.reason if fact else "not asked"),
+    )
 
 
 def _engine(case: Case, server: ServerFacts) -> Comparison:
@@ -94,7 +127,9 @@ def _engine(case: Case, server: ServerFacts) -> Comparison:
     kinds, stated = case.engine.kinds(), case.engine.name
     observed = None if server.kind == "generic" else server.kind
     reason = None if observed else "the server does not say what it is"
-    match = _match(stated, observed, lambda _, kind: not kinds or kind in kinds)
+    match = _match(stated, observed, lambda _, kind: kind in kinds if kinds else None)
+    if match is Match.UNKNOWN and observed is not None:
+        reason = f"which kind of server {stated} is, is not known here"
     if match is Match.EQUAL and case.engine.is_fork:
         match, reason = Match.UNKNOWN, "whether it is the fork that the claim names cannot be seen from outside"
     return Comparison(
@@ -150,35 +185,8 @@ def _text(value: object) -> str | None:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[a-z]+|[0-9]+", text.lower())
-
-
-def _same_name(stated: str, observed: str) -> bool:
-    """Whether one name is the beginning of the other, by words: `Qwen3.5-397B` is `nvidia/Qwen3.5-397B-A17B-NVFP4`."""
-    one, other = _words(stated.rsplit("/", 1)[-1]), _words(observed.rsplit("/", 1)[-1])
-    short = min(len(one), len(other))
-    return short > 0 and one[:short] == other[:short]
-
-
-def _same_words(stated: str, observed: str) -> bool:
-    """Whether all words of one are among the other's, as with the short and the full name of a GPU."""
-    one, other = set(_words(stated)), set(_words(observed))
-    return bool(one and other) and (one <= other or other <= one)
-
-
-_GPU_WORDS = {"ws": "workstation", "maxq": "max q", "nvidia": "", "amd": "", "geforce": "", "edition": "", "gpu": ""}
-
-
-def _same_gpu(stated: str, observed: str) -> bool:
-    def plain(text: str) -> str:
-        return " ".join(_GPU_WORDS.get(word, word) for word in re.findall(r"[a-z0-9]+", text.lower()))
-
-    return _same_words(plain(stated), plain(observed))
-
-
 def _equal(stated: str, observed: str) -> bool:
-    return _words(stated) == _words(observed)
+    return stated.strip().lower() == observed.strip().lower()
 
 
 def _speculates(case: Case) -> bool | None:
@@ -189,20 +197,19 @@ def _speculates(case: Case) -> bool | None:
 
 
 _FIELDS = (
-    _Field("GPU", lambda c: c.hardware.gpu, "gpu", _same_gpu),
+    _Field("GPU", lambda c: c.hardware.gpu, "gpu", same_gpu),
     _Field("number of GPUs", lambda c: c.hardware.count, "gpu_count", _equal),
-    _Field("model", lambda c: c.model.checkpoint or c.model.id, "model", _same_name),
-    _Field("quantisation", lambda c: c.model.quantisation, "quantisation", _same_words),
-    _Field("engine version", lambda c: c.engine.version, "version", _same_words, "minor"),
-    _Field("KV cache", lambda c: c.model.kv_cache_dtype, "kv_cache_dtype", _same_words, "minor"),
+    _Field("quantisation", lambda c: c.model.quantisation, "quantisation", same_format),
+    _Field("engine version", lambda c: c.engine.version, "version", same_version, "minor"),
+    _Field("KV cache", lambda c: c.model.kv_cache_dtype, "kv_cache_dtype", same_format, "minor"),
     _Field("speculation", _speculates, "speculation", _equal),
     _Field("speculation method", lambda c: None if c.speculation.is_off else c.speculation.method,
-           "speculation_method", _same_words),
+           "speculation_method", same_method),
     _Field("draft tokens (k)", lambda c: c.speculation.draft_tokens, "draft_tokens", _equal),
     _Field("tensor parallel", lambda c: c.engine.parallelism.tp, "tensor_parallel", _equal, only_if_stated=True),
     _Field("pipeline parallel", lambda c: c.engine.parallelism.pp, "pipeline_parallel", _equal, only_if_stated=True),
     _Field("expert parallel", lambda c: c.engine.parallelism.ep, "expert_parallel", _equal, only_if_stated=True),
     _Field("data parallel", lambda c: c.engine.parallelism.dp, "data_parallel", _equal, only_if_stated=True),
-    _Field("MoE backend", lambda c: c.engine.backends.moe, "moe_backend", _same_words, "minor"),
-    _Field("attention backend", lambda c: c.engine.backends.attention, "attention_backend", _same_words, "minor"),
+    _Field("MoE backend", lambda c: c.engine.backends.moe, "moe_backend", same_words, "minor"),
+    _Field("attention backend", lambda c: c.engine.backends.attention, "attention_backend", same_words, "minor"),
 )  # fmt: skip
