@@ -3,40 +3,36 @@
 import asyncio
 import os
 import platform
-import signal
 import sys
-from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-import httpx
 
 from auditor import __version__
-from auditor.capture.asking import Target, negotiate
+from auditor.capture.access import Access, access_to
 from auditor.capture.local import LocalServer
+from auditor.capture.measure import INTERRUPTED, Measured, Watch, measure
 from auditor.capture.probe import probe
-from auditor.capture.recount import recount
-from auditor.capture.replay import Monitor, replay
-from auditor.capture.stream import CapturingTransport, make_client
-from auditor.capture.wirelog import WireWriter
+from auditor.capture.recount import load_tokenizer
+from auditor.capture.striking import Striker
 from auditor.core import folder as names
 from auditor.core.account import Account, account_for
 from auditor.core.adapter import Adapter
 from auditor.core.claim import Case, Claim
 from auditor.core.facts import HostFacts, RunFacts, ServerFacts
-from auditor.core.folder import RunFolder, RunRecord, write
+from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write
 from auditor.core.judge import judge
-from auditor.core.plan import Plan, token_count
+from auditor.core.plan import Plan
 from auditor.core.planning import Wishes, make_plan, make_rehearsal
 from auditor.core.record import canonical_json, sha256
 from auditor.core.rounds import scrape_lines
 from auditor.core.tokenlog import to_jsonl, token_lines
 from auditor.core.verdict import RunSummary, Verdict
-from auditor.errors import AuditError, EvidenceError, ServerError
+from auditor.errors import AuditError, EvidenceError, InterruptedRunError, ServerError, UsageError
 from auditor.report.page import write_report
 from auditor.servers import load_adapters
 
@@ -46,7 +42,8 @@ class ServerChoice:
     """A server to measure."""
 
     key: str
-    url: str
+    url: str = field(repr=False)
+    """Its address, with user and password where it wants them."""
     launched: LocalServer | None = None
     """The embedded server behind it, where this tool started it."""
 
@@ -68,12 +65,15 @@ class Job:
     seed: int
     folder: Path
     command: str
-    api_key: str | None = None
+    api_key: str | None = field(default=None, repr=False)
     api: str = "chat"
     model: str | None = None
     kind: str | None = None
     tokenizer: str | None = None
-    secrets: tuple[str, ...] = field(default_factory=tuple)
+
+    def access(self) -> dict[str, Access]:
+        """How each server is reached; raises UsageError."""
+        return {choice.key: access_to(choice.url, api_key=self.api_key) for choice in self.servers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,46 +87,61 @@ class Result:
     """Why the replay ended early."""
 
 
-Watch = Callable[[Monitor], Any]
-"""Called about twice a second while requests are in flight."""
-
-
-async def look(job: Job) -> tuple[RunFacts, Plan]:
+async def look(job: Job, access: Mapping[str, Access]) -> tuple[RunFacts, Plan]:
     """Probe the servers and make the plan; sends no prompt."""
     adapters = load_adapters()
-    headers = {"authorization": f"Bearer {job.api_key}"} if job.api_key else {}
     servers: list[ServerFacts] = []
-    async with httpx.AsyncClient(headers=headers, trust_env=False) as client:
-        for choice in job.servers:
-            launched = choice.launched.launched if choice.launched else None
+    for choice in job.servers:
+        async with access[choice.key].probing_client() as client:
             facts, _ = await probe(
                 client,
-                base_url=choice.url,
+                base_url=access[choice.key].url,
                 key=choice.key,
                 adapters=adapters,
-                launched=launched,
+                launched=choice.launched.launched if choice.launched else None,
                 model=choice.launched.model if choice.launched else job.model,
                 kind=job.kind,
             )
-            servers.append(facts.model_copy(update={"api": job.api}))
+        servers.append(facts.model_copy(update={"api": job.api}))
     make = make_rehearsal if all(server.embedded for server in servers) else make_plan
     digest = sha256(job.claim_bytes)
     plan = make(job.case, digest, servers, job.wishes, seed=job.seed, tool_version=__version__)
     return RunFacts(servers={server.key: server for server in servers}, host=_host()), plan
 
 
+def plan_only(job: Job) -> tuple[RunFacts, Plan]:
+    """What would be sent, and to whom: the probe and the plan, nothing measured."""
+    with _safe(job) as (access, _):
+        return asyncio.run(look(job, access))
+
+
 def run(job: Job, watch: Watch | None = None) -> Result:
     """Measure, account, judge and report; raises AuditError.
 
-    Whatever was received before something broke is kept in the folder and judged as partial.
+    Whatever was received before something broke, or Ctrl-C, is kept in the folder and judged as partial. A folder that
+    could not be judged, because nothing of the plan was sent, is removed.
     """
-    facts, plan = asyncio.run(look(job))
-    _make_folder(job.folder)
-    stopped = asyncio.run(_measure(job, facts, plan, watch))
-    result = judge_folder(job.folder, stopped=stopped)
-    if stopped and not any(line.tally.delivered for line in result.account.ledger.exchanges):
-        raise _nothing_measured(stopped, job)
-    return result
+    with _safe(job) as (access, striker):
+        tokenizer = load_tokenizer(job.tokenizer) if job.tokenizer else None
+        facts, plan = asyncio.run(look(job, access))
+        _refuse_secrets(job, plan, striker)
+        with new_folder(job.folder):
+            measuring = measure(
+                job.folder,
+                plan,
+                facts,
+                access=access,
+                adapters=adapters_of(facts),
+                striker=striker,
+                tokenizer=tokenizer,
+                before=partial(_write_before, job, plan, striker),
+                watch=watch,
+            )
+            measured = asyncio.run(measuring)
+            result = judge_folder(job.folder, stopped=measured.stopped and striker.in_text(measured.stopped))
+            if not any(line.tally.delivered for line in result.account.ledger.exchanges):
+                raise _nothing_measured(measured, result, facts)
+            return result
 
 
 def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
@@ -134,8 +149,6 @@ def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
     run_folder = RunFolder(path)
     plan, facts, record = run_folder.plan(), run_folder.facts(), run_folder.run()
     claim, case = run_folder.claim()
-    if sha256(run_folder.read(names.CLAIM)) != plan.claim_digest:
-        raise EvidenceError("is not the claim that was planned for", where=str(path / names.CLAIM))
     evidence = run_folder.evidence()
     account = account_for(evidence, plan, adapters_of(facts), run_folder.recount())
     summary = RunSummary(
@@ -172,84 +185,64 @@ def adapters_of(facts: RunFacts) -> dict[str, Adapter]:
     return found
 
 
-async def _measure(job: Job, facts: RunFacts, plan: Plan, watch: Watch | None) -> str | None:
-    """Write the plan, send it, and count the text again; returns why the replay ended early."""
-    adapters = adapters_of(facts)
-    secrets = (*job.secrets, *([job.api_key] if job.api_key else []))
-    log = WireWriter(job.folder / names.WIRE, secrets=secrets)
-    targets: dict[str, Target] = {}
-    async with AsyncExitStack() as stack:
-        stack.push_async_callback(log.close)
-        log.start()
-        for key, server in facts.servers.items():
-            transport = CapturingTransport(log)
-            client = await stack.enter_async_context(make_client(transport, api_key=job.api_key))
-            target = Target(server, adapters[key], client, transport)
-            ready = await negotiate(target, ignore_eos=plan.ignore_eos)
-            targets[key] = Target(ready, adapters[key], client, transport)
-        facts = facts.model_copy(
-            update={
-                "servers": {key: target.facts for key, target in targets.items()},
-                "kernel_stamps": any(target.transport.kernel_stamps for target in targets.values()),
-            }
-        )
-        _write_before(job, facts, plan)
-        monitor = Monitor(planned_tokens=token_count(plan))
-        stopped = await _watched(replay(plan, targets, log, monitor), monitor, watch)
-        if not stopped:
-            await asyncio.to_thread(log.flush)
-            counts = await recount(job.folder, plan, targets, job.tokenizer)
-            if counts is not None:
-                write(job.folder, names.RECOUNT, counts.to_json())
-    return stopped
+@contextmanager
+def _safe(job: Job) -> Iterator[tuple[dict[str, Access], Striker]]:
+    """How to reach the servers; no error that leaves this block tells what opens them, and each tells what is left."""
+    access = job.access()
+    striker = Striker(secret for one in access.values() for secret in one.secrets)
+    try:
+        yield access, striker
+    except AuditError as error:
+        raise striker.in_error(error) from None
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        if not is_judgeable(job.folder):
+            raise InterruptedRunError("interrupted before anything was measured") from None
+        remedy = "`audit judge` it to see what was measured"
+        raise InterruptedRunError("interrupted", where=str(job.folder), remedy=remedy) from None
+    except Exception as error:
+        if is_judgeable(job.folder):
+            error.add_note(f"what was measured is in {job.folder}: `audit judge` it")
+        raise
 
 
-async def _watched(replaying: Any, monitor: Monitor, watch: Watch | None) -> str | None:
-    """Run the replay so that Ctrl-C ends it and not the tool, and let `watch` look on."""
-    task: asyncio.Task[str | None] = asyncio.ensure_future(replaying)
-    loop = asyncio.get_running_loop()
-    with suppress(NotImplementedError, RuntimeError, ValueError):
-        loop.add_signal_handler(signal.SIGINT, task.cancel)
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    while not task.done():
-        await asyncio.wait([task], timeout=0.5)
-        if watch is not None:
-            watch(monitor)
-    with suppress(NotImplementedError, RuntimeError, ValueError):
-        loop.remove_signal_handler(signal.SIGINT)
-        loop.remove_signal_handler(signal.SIGTERM)
-    return task.result()
+def _refuse_secrets(job: Job, plan: Plan, striker: Striker) -> None:
+    """The claim and the prompts are evidence as they are: a key in them would be published. Raises UsageError."""
+    if striker.finds(job.claim_bytes.decode("utf-8", "replace")):
+        raise UsageError("the claim holds the server's key or password", remedy="take it out of the claim")
+    for prompt in plan.prompts:
+        if any(striker.finds(message.content) for message in prompt.messages):
+            what = f"the prompt {prompt.id} holds the server's key or password"
+            raise UsageError(what, remedy="take it out: prompts are part of the evidence")
 
 
-def _write_before(job: Job, facts: RunFacts, plan: Plan) -> None:
-    """Everything that must stand before the first measured request."""
+def _write_before(job: Job, plan: Plan, striker: Striker, facts: RunFacts) -> None:
+    """Everything that must stand before the first request of the plan; the record of the run comes last."""
     record = RunRecord(
         run=job.run,
         tool_version=__version__,
         started=datetime.fromtimestamp(job.started_ns / 1e9, UTC).isoformat(timespec="seconds"),
         started_ns=job.started_ns,
-        command=job.command,
+        command=striker.in_text(job.command),
         plan_digest=plan.digest(),
     )
     write(job.folder, names.CLAIM, job.claim_bytes)
     write(job.folder, names.PLAN, plan.to_json())
-    write(job.folder, names.FACTS, facts.to_json())
+    write(job.folder, names.FACTS, striker.in_bytes(facts.to_json()))
     write(job.folder, names.RUN, record.to_json())
 
 
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True)
-    except OSError as error:
-        raise AuditError(
-            f"the run folder cannot be made ({error.strerror})", where=str(path), remedy="choose another with --reports"
-        ) from error
-
-
-def _nothing_measured(stopped: str, job: Job) -> AuditError:
-    if stopped == "interrupted":
-        raise KeyboardInterrupt
-    return ServerError(f"nothing was measured: {stopped}", where=job.servers[0].url, remedy="see the server's log")
+def _nothing_measured(measured: Measured, result: Result, facts: RunFacts) -> AuditError:
+    """No token of a measured answer came: whose fault that is, and what to do."""
+    if measured.stopped == INTERRUPTED:
+        return InterruptedRunError("interrupted before anything was measured")
+    if measured.log_failure is not None:
+        return measured.log_failure
+    lines = result.account.ledger.exchanges
+    where = next(iter(facts.servers.values())).url
+    if measured.last_failure is not None:
+        return measured.last_failure.as_error(where, "nothing was measured")
+    why = measured.stopped or next((line.problem for line in lines if line.problem), None) or "no token came"
+    return ServerError(f"nothing was measured: {why}", where=where, remedy="see the server's log")
 
 
 def _host() -> HostFacts:
@@ -260,8 +253,3 @@ def _host() -> HostFacts:
         machine=platform.machine(),
         packages={name: version(name) for name in ("httpx", "orjson", "pydantic", "zstandard")},
     )
-
-
-def plan_only(job: Job) -> tuple[RunFacts, Plan]:
-    """What would be sent, and to whom: the probe and the plan, nothing measured."""
-    return asyncio.run(look(job))

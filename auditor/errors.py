@@ -5,7 +5,8 @@
     |   `-- ClaimError         2   a claim file, with file and line
     |-- ServerError            5   the server refused or could not be reached
     |-- EvidenceError          1   a run folder is damaged or from a newer version
-    `-- DatabaseError          1   the database is locked, missing or from a newer version
+    |-- DatabaseError          1   the database is locked, missing or from a newer version
+    `-- InterruptedRunError  130   stopped before there was anything to judge, or twice
 
 An error is one line: where, what, and what to do about it. Verdicts are not errors; their exit codes are in
 `auditor.terms`.
@@ -85,3 +86,9 @@ class EvidenceError(AuditError):
 
 class DatabaseError(AuditError):
     """The database cannot be used."""
+
+
+class InterruptedRunError(AuditError):
+    """Ctrl-C or SIGTERM before there was anything to judge, or twice."""
+
+    exit_code = Exit.INTERRUPTED

@@ -13,14 +13,14 @@ from auditor.core.summary import line_decode_rate
 from auditor.core.verdict import Verdict
 from auditor.db.rows import ArtefactRow, ExchangeRow, FindingRow, LedgerRow, RunRow, ServerRow, VerdictRow
 from auditor.db.store import open_store
-from auditor.errors import DatabaseError
+from auditor.errors import AuditError
 
 
 def index_run(result: Result, *, text: str, database: str | None, say: Callable[[str], None]) -> None:
     """Store the run; a database that cannot be used is said and loses nothing, since the folder holds it all."""
     try:
         _store(result, text, database)
-    except DatabaseError as error:
+    except AuditError as error:
         say(f"audit: the run is not in the database: {error}")
 
 

@@ -1,11 +1,12 @@
 """Requests as they are sent: their bodies, and which extra fields a server takes."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
-import orjson
 
+from auditor.capture.sending import Reply, patiently, send
 from auditor.capture.stream import CapturingTransport, Flight
 from auditor.core.adapter import Adapter
 from auditor.core.chunks import DONE, ChunkError, read_chunk
@@ -62,7 +63,7 @@ def _body(facts: ServerFacts, messages: tuple[Message, ...], max_tokens: int, te
     }
 
 
-async def negotiate(target: Target, *, ignore_eos: bool) -> ServerFacts:
+async def negotiate(target: Target, plan: Plan) -> ServerFacts:
     """Find the extra fields that the server takes, by asking for a few tokens; returns the facts with them.
 
     A server that refuses is asked again without the fields it names, or without all of them where it names none.
@@ -70,38 +71,34 @@ async def negotiate(target: Target, *, ignore_eos: bool) -> ServerFacts:
     """
     adapter = target.adapter
     fields: dict[str, Any] = {"stream_options": {"include_usage": True}, **adapter.request_fields}
-    if ignore_eos:
+    if plan.ignore_eos:
         fields |= adapter.length_fields
     dropped: dict[str, str] = {}
     while True:
         facts = target.facts.model_copy(update={"request_fields": fields, "dropped_fields": dropped})
-        status, words = await _try(target, facts)
-        if status == 200 and words is None:
+        reply = await patiently(partial(_try, target, facts, plan))
+        words = reply.problem
+        within = _error_within(reply.data) if words is None else None
+        if words is None and within is None:
             return facts
-        if status not in (*_REFUSES_FIELDS, 200) or not fields:
-            raise refused(status, words, facts)
-        named = [name for name in fields if words and name in words] or list(fields)
-        dropped = dropped | dict.fromkeys(named, (words or f"HTTP {status}")[:200])
+        if not fields or (within is None and reply.status not in _REFUSES_FIELDS):
+            raise _refused(reply, within, facts)
+        said = words or within or ""
+        named = [name for name in fields if name in said] or list(fields)
+        dropped = dropped | dict.fromkeys(named, said[:200])
         fields = {name: value for name, value in fields.items() if name not in named}
 
 
-async def _try(target: Target, facts: ServerFacts) -> tuple[int, str | None]:
-    """Status and error of a short request; an error within the stream counts as one."""
+async def _try(target: Target, facts: ServerFacts, plan: Plan, attempt: int) -> Reply:
+    """A short request, as the measured ones will be."""
     hello = (Message(role="user", content="Say hello."),)
-    flight = Flight({"purpose": "probe"}, keep=True)
-    body = _body(facts, hello, _TRIAL_TOKENS, 0.0)
-    request = target.client.build_request("POST", target.url, json=body, extensions={"flight": flight})
-    try:
-        response = await target.client.send(request, stream=True)
-        try:
-            data = await response.aread()
-        finally:
-            await response.aclose()
-    except httpx.TransportError as error:
-        raise unreachable_now(error, facts) from error
-    if response.status_code != 200:
-        return response.status_code, error_words(data)
-    return 200, _error_within(data)
+    flight = Flight(
+        {"purpose": "probe", "attempt": attempt},
+        first_token_ns=plan.stop.first_token_ns,
+        stall_ns=plan.stop.stall_ns,
+        keep=True,
+    )
+    return await send(target.client, target.url, _body(facts, hello, _TRIAL_TOKENS, 0.0), flight)
 
 
 def _error_within(stream: bytes) -> str | None:
@@ -117,30 +114,15 @@ def _error_within(stream: bytes) -> str | None:
     return None
 
 
-def refused(status: int, words: str | None, facts: ServerFacts) -> ServerError:
+def _refused(reply: Reply, within: str | None, facts: ServerFacts) -> ServerError:
     """The server's refusal, in one line that says what to do."""
-    remedies = {
-        401: "give the key with --api-key or AUDIT_API_KEY",
-        403: "give a key that may use this model",
-        404: "give the model's name with --model, and the address without /v1",
-        429: "wait, or ask its owner for a higher limit",
-    }
-    remedy = remedies.get(status, "see the server's log")
-    return ServerError(f"the server refused (HTTP {status}): {words or 'no words'}", where=facts.url, remedy=remedy)
-
-
-def unreachable_now(error: httpx.TransportError, facts: ServerFacts) -> ServerError:
-    """A broken connection as a ServerError."""
-    words = str(error) or type(error).__name__
-    return ServerError(f"the connection failed: {words}", where=facts.url, remedy="see that the server is up")
-
-
-def error_words(data: bytes) -> str | None:
-    """The message in an error body, else its first words; None when it is empty."""
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return " ".join(data[:200].decode("utf-8", "replace").split()) or None
-    error = value.get("error", value) if isinstance(value, dict) else value
-    message = error.get("message") or error.get("detail") if isinstance(error, dict) else error
-    return " ".join(str(message or error).split())[:300]
+    if within is not None:
+        return ServerError(f"the server answers with an error: {within}", where=facts.url, remedy="see its log")
+    if reply.status is None:
+        return reply.as_error(facts.url, "the connection failed")
+    if reply.status == 200:
+        what = "the server cannot be measured"
+        return ServerError(
+            f"{what}: {reply.problem}", where=facts.url, remedy="see that the address is the server's own"
+        )
+    return reply.as_error(facts.url, "the server refused")

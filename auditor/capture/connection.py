@@ -72,7 +72,11 @@ class Connection:
     def is_stale(self) -> bool:
         """Whether the peer closed, or sent something unasked, while the connection lay idle."""
         try:
-            return self._sock.recv(1, socket.MSG_PEEK) is not None
+            if self._tls is None:
+                return self._sock.recv(1, socket.MSG_PEEK) is not None
+            data = self._sock.recv(BUFFER_BYTES)
+            plain, over = self._tls.decrypt(data, self._sock) if data else (b"", True)
+            return bool(plain) or over  # session tickets are neither
         except BlockingIOError:
             return False
         except OSError:

@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +21,28 @@ from auditor.core.wire import read_wire
 from auditor.errors import UsageError
 
 
-async def recount(folder: Path, plan: Plan, targets: Mapping[str, Target], tokenizer: str | None) -> Recount | None:
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """The model's own tokenizer."""
+
+    name: str
+    sha256: str | None
+    """Of its file; None for one from the hub."""
+    count: Callable[[str], int]
+    """The number of tokens of a text, special ones left out."""
+
+
+async def recount(
+    folder: Path, plan: Plan, targets: Mapping[str, Target], tokenizer: Tokenizer | None
+) -> Recount | None:
     """Tokenise each measured answer again, whole; None where nothing can tokenise.
 
-    `tokenizer` is a folder, a `tokenizer.json`, or a name on the hub. Without it the server's `/tokenize` is asked,
-    which is no independent witness.
+    Without a tokenizer the server's `/tokenize` is asked, which is no independent witness.
     """
     texts = _texts(folder, plan, targets)
     if tokenizer is not None:
-        encode, digest = load_tokenizer(tokenizer)
-        counts = {exchange: encode(text) for exchange, (_, text) in texts.items()}
-        return Recount(tokenizer=Path(tokenizer).name, tokenizer_sha256=digest, is_independent=True, counts=counts)
+        counts = {exchange: tokenizer.count(text) for exchange, (_, text) in texts.items()}
+        return Recount(tokenizer=tokenizer.name, tokenizer_sha256=tokenizer.sha256, is_independent=True, counts=counts)
     found: dict[int, int] = {}
     for exchange, (server, text) in texts.items():
         count = await _ask_server(targets[server], text)
@@ -63,7 +75,7 @@ async def _ask_server(target: Target, text: str) -> int | None:
     try:
         response = await target.client.post(target.facts.url + "/tokenize", json=body, extensions={"flight": flight})
         value: Any = response.json() if response.status_code == 200 else None
-    except (httpx.TransportError, ValueError):
+    except (httpx.RequestError, ValueError):
         return None
     if not isinstance(value, dict):
         return None
@@ -73,8 +85,8 @@ async def _ask_server(target: Target, text: str) -> int | None:
     return len(tokens) if isinstance(tokens, list) else None
 
 
-def load_tokenizer(name: str) -> tuple[Any, str | None]:
-    """A function from text to its number of tokens, and the SHA-256 of the tokenizer's file.
+def load_tokenizer(name: str) -> Tokenizer:
+    """The tokenizer of a folder, of a `tokenizer.json`, or of a name on the hub.
 
     Raises UsageError where it cannot be loaded, as without a network.
     """
@@ -82,11 +94,11 @@ def load_tokenizer(name: str) -> tuple[Any, str | None]:
     file = path / "tokenizer.json" if path.is_dir() else path
     try:
         if file.is_file():
-            from tokenizers import Tokenizer
+            from tokenizers import Tokenizer as OfFile
 
-            one = Tokenizer.from_file(str(file))
+            one = OfFile.from_file(str(file))
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
-            return (lambda text: len(one.encode(text, add_special_tokens=False).ids)), digest
+            return Tokenizer(path.name, digest, lambda text: len(one.encode(text, add_special_tokens=False).ids))
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from transformers import AutoTokenizer
 
@@ -98,4 +110,4 @@ def load_tokenizer(name: str) -> tuple[Any, str | None]:
             where=name,
             remedy="give a folder with tokenizer.json, or a name that the hub knows and the network reaches",
         ) from error
-    return (lambda text: len(other.encode(text, add_special_tokens=False))), None
+    return Tokenizer(path.name, None, lambda text: len(other.encode(text, add_special_tokens=False)))

@@ -6,23 +6,23 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx
 
-from auditor.capture.asking import Target, body_of, error_words
-from auditor.capture.stream import Flight
+from auditor.capture.asking import Target, body_of
+from auditor.capture.sending import Reply, patiently, send
+from auditor.capture.stream import LIMIT_BYTES, Flight
 from auditor.capture.wirelog import WireWriter
 from auditor.core.counters import Counters
 from auditor.core.plan import Plan, Request, Round, schedule
 
-MAX_ATTEMPTS = 5
-"""How often a request that the server puts off (429, 503) is sent."""
-LONGEST_WAIT_S = 60.0
 GIVE_UP_AFTER = 3
 """Requests that fail one after the other before the run is given up."""
 DRAIN_TRIES = 50
 DRAIN_PAUSE_S = 0.1
-_PUT_OFF = (429, 503)
+TOKEN_BYTES = 1 << 12
+"""What a token may take on the wire; real ones take some 300 bytes."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Monitor:
     cell: str = ""
     started_ns: int = 0
     failures_in_a_row: int = 0
-    last_failure: str = ""
+    last_failure: Reply | None = None
 
 
 class StoppedError(Exception):
@@ -65,7 +65,7 @@ async def replay(plan: Plan, targets: Mapping[str, Target], log: WireWriter, mon
     except StoppedError as why:
         stopped = str(why)
     except TimeoutError:
-        stopped = f"the time limit of {limit_s:.0f} s was reached"
+        stopped = f"the time limit of {limit_s:g} s was reached"
     except asyncio.CancelledError:
         stopped = "interrupted"
     if stopped:
@@ -103,42 +103,34 @@ async def _round(one: Round, plan: Plan, target: Target, log: WireWriter, monito
     except* StoppedError as group:
         raise group.exceptions[0] from None
     finally:
-        await asyncio.shield(_drain(target, one))
+        if not _is_cancelled():
+            await _drain(target, one)
     gc.collect()
+
+
+def _is_cancelled() -> bool:
+    """Whether the replay was told to stop, and has no time to wait for the server."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _send(request: Request, plan: Plan, target: Target, log: WireWriter, monitor: Monitor) -> None:
     """Send one request, again while the server puts it off; raises StoppedError when too many fail in a row."""
-    problem = "the server put it off too often"
-    for attempt in range(MAX_ATTEMPTS):
-        if log.failure:
-            raise StoppedError(str(log.failure))
-        status, words, wait_s = await _once(request, attempt, plan, target, monitor)
-        if status == 200 and words is None:
-            monitor.failures_in_a_row = 0
-            break
-        problem = words or f"HTTP {status}"
-        if status not in _PUT_OFF:
-            _note_failure(monitor, problem)
-            break
-        await asyncio.sleep(min(LONGEST_WAIT_S, wait_s if wait_s is not None else 2.0**attempt))
+    if log.failure:
+        raise StoppedError(str(log.failure))
+    reply = await patiently(partial(_once, request, plan, target, monitor))
+    if reply.problem is None:
+        monitor.failures_in_a_row = 0
     else:
-        _note_failure(monitor, problem)
+        monitor.failures_in_a_row += 1
+        monitor.last_failure = reply
+        if monitor.failures_in_a_row >= GIVE_UP_AFTER:
+            raise StoppedError(f"{GIVE_UP_AFTER} requests failed in a row; the last: {reply.problem}")
     monitor.finished_requests += 1
     monitor.finished_tokens += request.max_tokens
 
 
-def _note_failure(monitor: Monitor, problem: str) -> None:
-    monitor.failures_in_a_row += 1
-    monitor.last_failure = problem
-    if monitor.failures_in_a_row >= GIVE_UP_AFTER:
-        raise StoppedError(f"{GIVE_UP_AFTER} requests failed in a row; the last: {problem}")
-
-
-async def _once(
-    request: Request, attempt: int, plan: Plan, target: Target, monitor: Monitor
-) -> tuple[int | None, str | None, float | None]:
-    """Status, what went wrong, and how long the server asks to wait."""
+async def _once(request: Request, plan: Plan, target: Target, monitor: Monitor, attempt: int) -> Reply:
     cell = plan.cell(request.cell)
     flight = Flight(
         {
@@ -151,29 +143,13 @@ async def _once(
         },
         first_token_ns=plan.stop.first_token_ns,
         stall_ns=plan.stop.stall_ns,
+        limit_bytes=LIMIT_BYTES + request.max_tokens * TOKEN_BYTES,
     )
-    body = body_of(request, plan, target.facts)
-    outgoing = target.client.build_request("POST", target.url, json=body, extensions={"flight": flight})
     monitor.flights[id(flight)] = flight
     try:
-        response = await target.client.send(outgoing, stream=True)
-        try:
-            data = await response.aread()
-        finally:
-            await response.aclose()
-    except httpx.TransportError as error:
-        return None, str(error) or type(error).__name__, None
+        return await send(target.client, target.url, body_of(request, plan, target.facts), flight)
     finally:
         del monitor.flights[id(flight)]
-    if response.status_code != 200:
-        return response.status_code, error_words(data), _retry_after_s(response)
-    return 200, None, None
-
-
-def _retry_after_s(response: httpx.Response) -> float | None:
-    """Retry-After in seconds; a date there is not worth a parser."""
-    value = response.headers.get("retry-after", "")
-    return float(value) if value.isdigit() else None
 
 
 async def _scrape(target: Target, one: Round, when: str) -> Counters | None:
@@ -187,7 +163,7 @@ async def _scrape(target: Target, one: Round, when: str) -> Counters | None:
     try:
         response = await target.client.get(url, extensions={"flight": flight})
         return target.adapter.counters(response.text) if response.status_code == 200 else None
-    except (httpx.TransportError, ValueError):
+    except (httpx.RequestError, ValueError):
         return None
 
 

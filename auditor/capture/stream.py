@@ -5,8 +5,6 @@ caller wakes twice, not once per token.
 """
 
 import asyncio
-import errno
-import socket
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -15,18 +13,17 @@ from typing import Any
 
 import httpx
 
-from auditor import __version__
 from auditor.capture.connection import Connection
+from auditor.capture.failures import map_error
+from auditor.capture.heads import origin, request_head, struck_head
 from auditor.capture.wirelog import WireWriter
 from auditor.core.evidence import is_event_stream
-from auditor.core.http1 import FramingError, ResponseReader
+from auditor.core.http1 import ResponseReader
 from auditor.core.wire import Kind
 
 CONNECT_TIMEOUT_S = 10.0
-_PLAIN_HEADERS = frozenset(
-    b"host accept accept-encoding connection user-agent content-type content-length x-request-id".split()
-)
-"""Header fields whose values may be written down; all others are struck out."""
+LIMIT_BYTES = 32 << 20
+"""What one answer may take beside its tokens; the connection is closed on one that sends more."""
 
 
 @dataclass(slots=True)
@@ -37,15 +34,19 @@ class Flight:
     """Purpose and place in the plan; written to the log."""
     first_token_ns: int = 600 * 10**9
     stall_ns: int = 120 * 10**9
+    limit_bytes: int = LIMIT_BYTES
     keep: bool = False
     """Whether the body of an event stream is handed to the caller as well."""
     exchange: int = 0
     events: int = 0
-    """Lines that begin a data field, roughly the events so far; for the progress display only."""
+    """Lines that begin a data field, roughly the events so far; for the progress display and the time limits."""
     last: bytes = b""
     """The last read; for the progress display only."""
     how: str | None = None
     words: str | None = None
+    held: list[tuple[int, int, bytes]] | None = None
+    """Reads that are not in the log yet: times and bytes. What is no event stream is logged when it is whole, so that
+    a secret in it is found wherever it was cut."""
 
 
 @dataclass(slots=True)
@@ -57,7 +58,11 @@ class _Wait:
     head: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     last_ns: int = 0
-    reads: int = 0
+    """When the server last said something."""
+    size: int = 0
+    """Bytes that came."""
+    is_stream: bool = False
+    """Whether it is an event stream."""
 
 
 class _IdleClosedError(Exception):
@@ -84,14 +89,14 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         flight = request.extensions.get("flight") or Flight({"purpose": "probe"})
         body = await request.aread()
         try:
-            return await self._exchange(request, body, flight, await self._begin(request, flight))
+            return await self._exchange(request, body, flight, *await self._begin(request, flight))
         except _IdleClosedError:
             flight.how = flight.words = None
-            return await self._exchange(request, body, flight, await self._begin(request, flight, fresh=True))
+            return await self._exchange(request, body, flight, *await self._begin(request, flight, fresh=True))
 
-    async def _begin(self, request: httpx.Request, flight: Flight, *, fresh: bool = False) -> Connection:
-        """Open the exchange in the log and get a connection for it."""
-        flight.exchange = self._log.new_exchange()
+    async def _begin(self, request: httpx.Request, flight: Flight, *, fresh: bool = False) -> tuple[Connection, bool]:
+        """Open the exchange in the log and get a connection for it; the connection, and whether it lay idle."""
+        flight.exchange, flight.held = self._log.new_exchange(), []
         meta = {**flight.meta, "method": request.method, "target": request.url.path}
         self._log.add_json(Kind.OPEN, flight.exchange, time.perf_counter_ns(), meta)
         start = time.perf_counter_ns()
@@ -104,19 +109,19 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         what = {"start_ns": start, "reused": connection.is_used, "peer": connection.peer}
         what["tls"] = request.url.scheme == "https"
         self._log.add_json(Kind.CONNECT, flight.exchange, time.perf_counter_ns(), what)
-        return connection
+        return connection, idle is not None
 
     async def _exchange(
-        self, request: httpx.Request, body: bytes, flight: Flight, connection: Connection
+        self, request: httpx.Request, body: bytes, flight: Flight, connection: Connection, was_idle: bool
     ) -> httpx.Response:
         wait = _Wait(ResponseReader(request_method=request.method))
-        was_used, connection.is_used = connection.is_used, True
+        connection.is_used = True
         try:
             await self._send(connection, request, body, flight, wait)
             await _until(wait.head, wait, flight)
         except BaseException as error:
             connection.close()
-            if was_used and isinstance(error, OSError) and not isinstance(error, TimeoutError):
+            if was_idle and isinstance(error, OSError) and not isinstance(error, TimeoutError):
                 self._end(flight, "eof")
                 raise _IdleClosedError from error
             self._fail(flight, request, error)
@@ -124,19 +129,19 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         head = wait.reader.head
         if head is None:
             connection.close()
-            if was_used and not wait.reads:
+            if was_idle and not wait.size:
                 raise _IdleClosedError
             raise httpx.RemoteProtocolError(flight.words or "the server closed without an answer", request=request)
         return httpx.Response(
             head.status,
-            headers=list(head.fields),
+            headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.fields],
             stream=_Body(self, connection, request, flight, wait),
             extensions={"flight": flight},
         )
 
     async def open_ahead(self, url: httpx.URL, count: int) -> None:
         """Open connections before they are needed, so that connecting is in nobody's time to first token."""
-        idle = self._idle.setdefault(_origin(url), [])
+        idle = self._idle.setdefault(origin(url), [])
         while len(idle) < count:
             try:
                 idle.append(await self._open(url))
@@ -151,7 +156,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         self._idle.clear()
 
     async def _open(self, url: httpx.URL) -> Connection:
-        scheme, host, port = _origin(url)
+        scheme, host, port = origin(url)
         context = None
         if scheme == "https":
             context = self._context or ssl.create_default_context()
@@ -160,7 +165,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         return connection
 
     def _take_idle(self, url: httpx.URL) -> Connection | None:
-        idle = self._idle.setdefault(_origin(url), [])
+        idle = self._idle.setdefault(origin(url), [])
         while idle:
             connection = idle.pop()
             if not connection.is_stale():
@@ -171,44 +176,63 @@ class CapturingTransport(httpx.AsyncBaseTransport):
     async def _send(
         self, connection: Connection, request: httpx.Request, body: bytes, flight: Flight, wait: _Wait
     ) -> None:
-        log, exchange = self._log, flight.exchange
-
         def on_read(t_ns: int, kernel_ns: int, data: bytes) -> None:
-            if not data:
+            if data:
+                self._take(connection, flight, wait, t_ns, kernel_ns, data)
+            else:
                 wait.reader.eof()
                 self._finish(connection, flight, wait, "eof")
-                return
-            log.add(Kind.READ, exchange, t_ns, data, kernel_ns)
-            wait.last_ns, wait.reads = t_ns, wait.reads + 1
-            try:
-                piece = wait.reader.feed(data)
-            except FramingError as error:
-                flight.words = str(error)
-                self._finish(connection, flight, wait, "error")
-                return
-            if wait.reader.head is not None:
-                wait.head.set()
-                if is_event_stream(wait.reader.head):
-                    flight.events += piece.count(b"data:")
-                    flight.last = piece
-                if flight.keep or not is_event_stream(wait.reader.head):
-                    wait.body.append(piece)
-            if wait.reader.complete:
-                self._finish(connection, flight, wait, "complete")
 
         wait.last_ns = time.perf_counter_ns()
         connection.start_reading(on_read)
-        head = _request_head(request)
         async with asyncio.timeout(flight.first_token_ns / 1e9):
-            sent, done = await connection.send(head + body)
-        log.add(Kind.SEND, exchange, sent, _struck_head(request) + body)
-        log.add(Kind.SENT, exchange, done)
+            sent, done = await connection.send(request_head(request) + body)
+        self._log.add(Kind.SEND, flight.exchange, sent, struck_head(request) + body)
+        self._log.add(Kind.SENT, flight.exchange, done)
+
+    def _take(
+        self, connection: Connection, flight: Flight, wait: _Wait, t_ns: int, kernel_ns: int, data: bytes
+    ) -> None:
+        """One read: log it, and see whether the head or the end is in it."""
+        if flight.held is None:
+            self._log.add(Kind.READ, flight.exchange, t_ns, data, kernel_ns)
+        else:
+            flight.held.append((t_ns, kernel_ns, data))
+        wait.size += len(data)
+        try:
+            piece = wait.reader.feed(data)
+            if wait.size > flight.limit_bytes:
+                raise ValueError(f"more than {flight.limit_bytes >> 20} MiB came for one answer")
+        except ValueError as error:
+            flight.words = str(error)
+            self._finish(connection, flight, wait, "error")
+            return
+        if wait.reader.head is not None and not wait.head.is_set():
+            wait.is_stream = is_event_stream(wait.reader.head)
+            if wait.is_stream and wait.reader.head.status == 200:
+                self._log_held(flight)
+            wait.head.set()
+        if wait.is_stream:
+            flight.events += piece.count(b"data:")
+            flight.last = piece
+        if flight.keep or not wait.is_stream:
+            wait.body.append(piece)
+        # A comment that keeps a connection alive is no sign of life of the engine behind it.
+        if not (wait.is_stream and piece.startswith(b":") and b"data:" not in piece):
+            wait.last_ns = t_ns
+        if wait.reader.complete:
+            self._finish(connection, flight, wait, "complete")
+
+    def _log_held(self, flight: Flight) -> None:
+        if flight.held:
+            self._log.add_answer(flight.exchange, flight.held)
+        flight.held = None
 
     def _finish(self, connection: Connection, flight: Flight, wait: _Wait, how: str) -> None:
         """The exchange is over: write how, and wake whoever waits."""
         if flight.how is None:
             if connection.failure is not None:
-                how, flight.words = "reset", str(connection.failure)
+                how, flight.words = "reset", connection.failure.strerror or str(connection.failure)
             self._end(flight, how)
         connection.stop_reading()
         wait.head.set()
@@ -216,12 +240,13 @@ class CapturingTransport(httpx.AsyncBaseTransport):
 
     def _end(self, flight: Flight, how: str) -> None:
         flight.how = how
+        self._log_held(flight)
         what = {"how": how} | ({"words": flight.words} if flight.words else {})
         self._log.add_json(Kind.CLOSE, flight.exchange, time.perf_counter_ns(), what)
 
     def _fail(self, flight: Flight, request: httpx.Request, error: BaseException, *, connecting: bool = False) -> None:
         """Write how it broke, and raise the same in httpx's words where httpx has words for it."""
-        how, mapped = _map_error(error, request, connecting=connecting)
+        how, mapped = map_error(error, request, connecting=connecting)
         flight.words = flight.words or str(mapped or error) or type(error).__name__
         if flight.how is None:
             self._end(flight, how)
@@ -238,7 +263,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
             and (head.get("connection") or "").lower() != "close"
         )
         if keep:
-            self._idle.setdefault(_origin(request.url), []).append(connection)
+            self._idle.setdefault(origin(request.url), []).append(connection)
         else:
             connection.close()
 
@@ -279,68 +304,15 @@ class _Body(httpx.AsyncByteStream):
 async def _until(event: asyncio.Event, wait: _Wait, flight: Flight) -> None:
     """Wait for it, as long as the server is not silent for too long; raises TimeoutError."""
     while not event.is_set():
-        limit = flight.stall_ns if wait.reads > 1 else flight.first_token_ns
+        # The first event may be no more than the role; the time of the prompt is over with the second.
+        begun = flight.events > 1 if wait.is_stream else wait.size > 0
+        limit = flight.stall_ns if begun else flight.first_token_ns
         left = wait.last_ns + limit - time.perf_counter_ns()
         if left <= 0:
-            raise TimeoutError(f"the server was silent for {limit / 1e9:.0f} s")
+            raise TimeoutError(f"the server was silent for {limit / 1e9:g} s")
         try:
-            async with asyncio.timeout(left / 1e9):
+            # Nothing wakes this but the head or the end: the limit may be another by then.
+            async with asyncio.timeout(min(left, flight.stall_ns) / 1e9):
                 await event.wait()
         except TimeoutError:
             continue
-
-
-def _map_error(
-    error: BaseException, request: httpx.Request, *, connecting: bool
-) -> tuple[str, httpx.TransportError | None]:
-    """How the log names it, and what httpx would raise; None for what is not the transport's."""
-    if isinstance(error, TimeoutError):
-        if connecting:
-            return "timeout", httpx.ConnectTimeout("no connection within the time limit", request=request)
-        return "timeout", httpx.ReadTimeout(str(error), request=request)
-    if isinstance(error, ssl.SSLError):
-        words = getattr(error, "verify_message", None) or error.reason or str(error)
-        return "error", httpx.ConnectError(f"TLS: {words}", request=request)
-    if isinstance(error, socket.gaierror):
-        return "error", httpx.ConnectError(f"the name {request.url.host!r} is not known", request=request)
-    if isinstance(error, OSError):
-        words = error.strerror or str(error)
-        if connecting:
-            return "error", httpx.ConnectError(words, request=request)
-        how = "reset" if error.errno in (errno.ECONNRESET, errno.EPIPE) else "error"
-        return how, httpx.ReadError(words, request=request)
-    if isinstance(error, asyncio.CancelledError):
-        return "cancelled", None
-    return "error", None
-
-
-def _origin(url: httpx.URL) -> tuple[str, str, int]:
-    return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)
-
-
-def _request_head(request: httpx.Request) -> bytes:
-    fields = [name + b": " + value for name, value in request.headers.raw]
-    return b"\r\n".join([_request_line(request.method, request.url.raw_path), *fields, b"", b""])
-
-
-def _struck_head(request: httpx.Request) -> bytes:
-    """The head as it may be written down: values outside the allow-list and queries are struck out."""
-    fields = [
-        name + b": " + (value if name.lower() in _PLAIN_HEADERS else b"***") for name, value in request.headers.raw
-    ]
-    path, mark, _ = request.url.raw_path.partition(b"?")
-    line = _request_line(request.method, path + (b"?***" if mark else b""))
-    return b"\r\n".join([line, *fields, b"", b""])
-
-
-def _request_line(method: str, target: bytes) -> bytes:
-    return b" ".join([method.encode(), target, b"HTTP/1.1"])
-
-
-def make_client(transport: CapturingTransport, *, api_key: str | None = None) -> httpx.AsyncClient:
-    """An httpx client over the capturing transport: no compression, no redirects, no proxies, nothing from the
-    environment."""
-    headers = {"accept-encoding": "identity", "user-agent": f"auditor/{__version__}"}
-    if api_key:
-        headers["authorization"] = f"Bearer {api_key}"
-    return httpx.AsyncClient(transport=transport, headers=headers, timeout=None, trust_env=False)

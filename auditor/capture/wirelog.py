@@ -2,30 +2,38 @@
 
 import asyncio
 import os
+import threading
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from auditor.capture.striking import Striker
 from auditor.core.wire import Kind, WireRecord, frame
 from auditor.errors import AuditError
 
 FLUSH_S = 0.5
 """Seconds between frames: a killed process loses no more than this."""
 _CLOCK_SAMPLES = 50
+_Kept = tuple[Kind, int, int, int, bytes]
 
 
 class WireWriter:
     """An append-only wire log. One event loop adds; nothing is parsed and nothing is written while adding."""
 
-    def __init__(self, path: Path, *, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, path: Path, *, striker: Striker | None = None) -> None:
         self.path = path
         self.failure: AuditError | None = None
         """Why nothing is written any more; None while all is well."""
-        self._secrets = [(word.encode(), b"*" * len(word.encode())) for word in secrets if word]
-        self._pending: list[tuple[Kind, int, int, int, bytes]] = []
+        self._striker = striker or Striker(())
+        self._pending: list[_Kept] = []
+        self._batches: deque[list[_Kept]] = deque()
+        self._writing = threading.Lock()
         self._exchanges = 0
         self._size = 0
         self._flusher: asyncio.Task[None] | None = None
@@ -48,6 +56,12 @@ class WireWriter:
         """Keep one record whose payload is JSON."""
         self.add(kind, exchange, t_ns, orjson.dumps(value))
 
+    def add_answer(self, exchange: int, reads: Sequence[tuple[int, int, bytes]]) -> None:
+        """Keep the reads of an answer, or of its beginning: times and bytes. A secret may be cut by their borders."""
+        struck = self._striker.in_answer([data for _, _, data in reads])
+        for (t_ns, kernel_ns, _), data in zip(reads, struck, strict=True):
+            self.add(Kind.READ, exchange, t_ns, data, kernel_ns)
+
     def mark(self, **what: Any) -> None:
         """Keep a moment of the run."""
         self.add_json(Kind.MARK, 0, time.perf_counter_ns(), what)
@@ -69,33 +83,56 @@ class WireWriter:
         while True:
             await asyncio.sleep(FLUSH_S)
             self.clock()
-            await asyncio.to_thread(self.flush)
+            await self.flush()
 
-    def flush(self) -> None:
+    async def flush(self) -> None:
         """Write what was kept, as one frame; a failure is remembered and stops all writing."""
-        pending, self._pending = self._pending, []
-        if not pending or self.failure:
-            return
-        records = [WireRecord(kind, exchange, t, k, self._struck(payload)) for kind, exchange, t, k, payload in pending]
-        data = frame(records, first=self._size == 0)
+        self._hand_over()
+        await asyncio.to_thread(self._write_batches)
+
+    def _hand_over(self) -> None:
+        """Give the writer what was kept. Runs in the event loop, so that nothing is added meanwhile."""
+        if self._pending:
+            self._batches.append(self._pending)
+            self._pending = []
+
+    def _write_batches(self) -> None:
+        """Write all batches, whichever thread comes first: one whose wait was given up loses none."""
+        with self._writing:
+            while self._batches:
+                batch = self._batches.popleft()
+                if not self.failure:
+                    self._write(batch)
+
+    def _write(self, batch: list[_Kept]) -> None:
+        data = frame(self._struck([WireRecord(*record) for record in batch]), first=self._size == 0)
         try:
             written = 0
             while written < len(data):
                 written += os.write(self._file, data[written:])
             self._size += len(data)
         except OSError as error:
-            os.ftruncate(self._file, self._size)
+            with suppress(OSError):  # a torn last frame is read as one
+                os.ftruncate(self._file, self._size)
             self.failure = AuditError(
                 f"the wire log can no longer be written ({error.strerror})",
                 where=str(self.path),
                 remedy="free some space; what was measured before is kept and `audit judge` reads it",
             )
 
-    def _struck(self, payload: bytes) -> bytes:
-        for secret, stars in self._secrets:
-            if secret in payload:
-                payload = payload.replace(secret, stars)
-        return payload
+    def _struck(self, records: list[WireRecord]) -> list[WireRecord]:
+        """The records without secrets, also where one spans two reads of an exchange."""
+        reads: dict[int, list[int]] = {}
+        for at, record in enumerate(records):
+            if record.kind is Kind.READ:
+                reads.setdefault(record.exchange, []).append(at)
+        others = [[at] for at, record in enumerate(records) if record.kind is not Kind.READ]
+        for group in (*reads.values(), *others):
+            payloads = [records[at].payload for at in group]
+            for at, payload in zip(group, self._striker.in_reads(payloads), strict=True):
+                if payload is not records[at].payload:
+                    records[at] = replace(records[at], payload=payload)
+        return records
 
     async def close(self) -> None:
         """Write the rest and close the file."""
@@ -103,5 +140,6 @@ class WireWriter:
             self._flusher.cancel()
             await asyncio.gather(self._flusher, return_exceptions=True)
         self.clock()
-        await asyncio.to_thread(self.flush)
+        self._hand_over()
+        self._write_batches()
         os.close(self._file)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 import orjson
 
-from auditor.errors import AuditError
+from auditor.errors import AuditError, Exit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,12 +47,13 @@ class Output:
             sys.stdout.write(data.decode() + "\n")
 
 
-def report_error(error: AuditError, *, as_json: bool) -> None:
-    """Says an expected error: one line on standard error, and a document with `--json`."""
-    click.echo(f"audit: {error}", err=True)
+def report_error(error: AuditError, code: Exit, *, as_json: bool, is_said: bool = False) -> None:
+    """Say an error: one line on standard error unless that was said already, and a document with `--json`."""
+    if not is_said:
+        click.echo(f"audit: {error}", err=True)
     Output(as_json).document(
         {
             "error": {"what": error.what, "where": error.where, "remedy": error.remedy},
-            "exit_code": int(error.exit_code),
+            "exit_code": int(code),
         }
     )

@@ -1,8 +1,12 @@
 """The root command and the table of all commands."""
 
 import importlib
+import os
+import signal
 import sys
-from typing import Any
+import traceback
+from contextlib import suppress
+from typing import NoReturn
 
 import click
 
@@ -13,7 +17,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("auditor.cli.run:run", "Replay a claim against a live server and judge it."),
     "judge": ("auditor.cli.judge:judge", "Judge a run folder again, from its evidence alone."),
     "report": ("auditor.cli.judge:report", "Write the report of a run again."),
+    "bases": ("auditor.cli.bases:bases", "Print what a run gives under every counting rule."),
+    "explain": ("auditor.cli.explain:explain", "Say which counting rules turn a measurement into a claim."),
     "log": ("auditor.cli.log:log", "Print the timestamped token log of a run."),
+    "log-read": ("auditor.cli.logread:log_read", "Read the log of a server: what it printed and whether it agrees."),
     "list": ("auditor.cli.judge:list_runs", "List the runs and their verdicts."),
     "claims": ("auditor.cli.claims:claims", "Check, show and store claim files."),
     "init": ("auditor.cli.init:init", "Draft a claim file from a post or a few questions."),
@@ -63,23 +70,52 @@ def root() -> None:
     """
 
 
-def main(argv: list[str] | None = None) -> Any:
-    """Entry point of the `audit` script: turns every expected error into one line and its exit code."""
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Entry point of the `audit` script: turns every error into one line and its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
+    with suppress(ValueError):  # not in the main thread, as in tests
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
     try:
         code = root.main(args=arguments, prog_name="audit", standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("audit: interrupted", err=True)
-        sys.exit(Exit.INTERRUPTED)
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
-        sys.exit(Exit.USAGE)
+        return _end(AuditError(error.format_message()), arguments, Exit.USAGE, is_said=True)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return _end(AuditError("interrupted"), arguments, Exit.INTERRUPTED)
     except AuditError as error:
-        from auditor.cli.output import report_error
-
-        report_error(error, as_json="--json" in arguments)
-        sys.exit(error.exit_code)
+        return _end(error, arguments, error.exit_code)
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(Exit.OK)
-    sys.exit(code if isinstance(code, int) else Exit.OK)
+        # Whoever read the output wanted no more of it; nothing may complain about that at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FAILED
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        return _end(_unexpected(error), arguments, Exit.FAILED)
+    return code if isinstance(code, int) else Exit.OK
+
+
+def _end(error: AuditError, arguments: list[str], code: Exit, *, is_said: bool = False) -> int:
+    """Say an error, and as a document with `--json`; its exit code."""
+    from auditor.cli.output import report_error
+
+    report_error(error, code, as_json="--json" in arguments, is_said=is_said)
+    return code
+
+
+def _unexpected(error: Exception) -> AuditError:
+    """An exception that nobody foresaw, in one line; the whole of it with `AUDIT_DEBUG=1`."""
+    if os.environ.get("AUDIT_DEBUG") == "1":
+        traceback.print_exception(error)
+    kept = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    words = " ".join(str(error).split())[:300]
+    if isinstance(error, OSError) and error.strerror:
+        where = str(error.filename) if error.filename else None
+        return AuditError(f"{error.strerror}{kept}", where=where, remedy="AUDIT_DEBUG=1 shows where")
+    if isinstance(error, MemoryError):
+        return AuditError(f"out of memory{kept}")
+    what = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return AuditError(f"{what}{kept}", remedy="this is a bug: please report it with what AUDIT_DEBUG=1 shows")

@@ -1,5 +1,6 @@
 """`audit run`: replay a claim against a live server and judge it."""
 
+import re
 import secrets
 import shlex
 import sys
@@ -46,6 +47,7 @@ Exit codes:
 @click.option("--tokenizer", help="The model's tokenizer: a folder, a tokenizer.json, or a name on the hub.")
 @click.option("--quick", is_flag=True, help="A look of about two minutes; the verdict says so.")
 @click.option("--time-limit", type=click.IntRange(1), help="Seconds after which the replay stops and is judged.")
+@click.option("--stall-limit", type=click.IntRange(1), help="Seconds of silence that end an answer; 120 by default.")
 @click.option("--seed", type=click.IntRange(0), help="Seed of the nonces; random by default, noted in the plan.")
 @click.option("--dry-run", is_flag=True, help="Say what would be sent, to whom, and send no prompt.")
 @click.option(
@@ -97,6 +99,8 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
             return _dry_run(job, out)
         with Display() as display:
             result = audit.run(job, display.watch)
+    if result.stopped:
+        out.note(f"audit: the replay ended early and is judged as partial: {result.stopped}")
     index_run(result, text=text, database=database, say=out.note)
     out.say(terminal(result.folder))
     out.document({"folder": str(result.folder), "stopped": result.stopped, **result.verdict.model_dump(mode="json")})
@@ -143,7 +147,7 @@ def _wishes(options: dict[str, Any]) -> Any:
         except OSError as error:
             raise UsageError(f"cannot be read ({error.strerror})", where=str(path)) from error
         prompts = read_prompts(data, str(path))
-    limit = options["time_limit"]
+    limit, stall = options["time_limit"], options["stall_limit"]
     return Wishes(
         streams=options["streams"],
         tokens=options["tokens"],
@@ -154,16 +158,21 @@ def _wishes(options: dict[str, Any]) -> Any:
         ignore_eos=options["ignore_eos"],
         quick=options["quick"],
         total_ns=None if limit is None else limit * 10**9,
+        stall_ns=None if stall is None else stall * 10**9,
     )
 
 
+_USER = re.compile(r"(\w://)[^/?#\s]*@")
+_QUERY = re.compile(r"(\w://[^?\s]*)\?\S*")
+
+
 def _command() -> str:
-    """The command as typed, with the key struck out."""
+    """The command as typed; the key, and what addresses hold beside the address, struck out."""
     words, hide = [], False
     for word in sys.argv[1:]:
         if word.startswith("--api-key="):
             word = "--api-key=***"
-        words.append("***" if hide else word)
+        words.append("***" if hide else _QUERY.sub(r"\1?***", _USER.sub(r"\1***@", word)))
         hide = word == "--api-key"
     return shlex.join(["audit", *words])
 

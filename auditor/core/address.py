@@ -1,6 +1,6 @@
 """The address of a server: what the user typed, and what may be written down of it."""
 
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from auditor.errors import UsageError
 
@@ -21,6 +21,21 @@ def public_url(text: str) -> str:
     """The same without user and password, for records and messages."""
     parts = urlsplit(base_url(text))
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def credentials(text: str) -> tuple[str, str] | None:
+    """User and password in an address, decoded; None where it holds none."""
+    parts = _split(text)
+    if parts.username is None and parts.password is None:
+        return None
+    return unquote(parts.username or ""), unquote(parts.password or "")
+
+
+def secrets_in(text: str) -> tuple[str, ...]:
+    """What an address holds that must never be written down: its password, and the values of its query."""
+    parts = _split(text)
+    password = [parts.password, unquote(parts.password)] if parts.password else []
+    return (*password, *(value for _, value in parse_qsl(parts.query)))
 
 
 def _split(text: str) -> SplitResult:

@@ -1,6 +1,9 @@
 """A run folder: the names of its files, and how they are read back. It holds all that a verdict rests on."""
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -12,7 +15,7 @@ from auditor.core.facts import RunFacts
 from auditor.core.plan import Plan
 from auditor.core.record import Record, sha256
 from auditor.core.wire import read_wire
-from auditor.errors import AuditError, EvidenceError
+from auditor.errors import AuditError, EvidenceError, UsageError
 
 CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT = (
     "claim.yaml",
@@ -32,6 +35,8 @@ LEDGER, TOKENS, METRICS, VERDICT, REPORT, MANIFEST = (
     "manifest.json",
 )
 """Derived from the evidence, and made again by `audit judge` and `audit report`."""
+
+_NO_RUN = "this is no run folder, or its run ended before the first request"
 
 R = TypeVar("R", bound=Record)
 
@@ -73,12 +78,40 @@ def write(folder: Path, name: str, data: bytes) -> None:
         part.write_bytes(data)
         os.replace(part, path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
         raise AuditError(
             f"cannot be written ({error.strerror})",
             where=str(path),
-            remedy="see to space and permissions, then `audit judge`",
+            remedy="see to space and permissions; then `audit judge` the folder, which keeps what was measured",
         ) from error
+
+
+def is_judgeable(path: Path) -> bool:
+    """Whether a run folder holds the plan and the record of its run, which are written before the first request."""
+    return (path / RUN).is_file()
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[None]:
+    """Make a run folder; raises UsageError when it cannot be made.
+
+    When the block fails before there is anything to judge, nothing is left of it.
+    """
+    made = [one for one in (path, *path.parents) if not one.exists()]
+    try:
+        path.mkdir(parents=True)
+    except OSError as error:
+        what = f"the run folder cannot be made ({error.strerror})"
+        raise UsageError(what, where=str(path), remedy="choose another with --reports") from None
+    try:
+        yield
+    finally:
+        if not is_judgeable(path):
+            shutil.rmtree(path, ignore_errors=True)
+            with suppress(OSError):
+                for one in made[1:]:
+                    one.rmdir()
 
 
 class RunFolder:
@@ -95,7 +128,7 @@ class RunFolder:
             return (self.path / name).read_bytes()
         except OSError as error:
             what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-            raise EvidenceError(what, where=str(self.path / name), remedy="is this a run folder?") from error
+            raise EvidenceError(what, where=str(self.path / name), remedy=_NO_RUN) from error
 
     def record(self, name: str, kind: type[R]) -> R:
         """One file as a record."""
@@ -109,13 +142,18 @@ class RunFolder:
                 raise EvidenceError(
                     what, where=str(self.path / name), remedy="use a newer version of the tool"
                 ) from None
-            what = f"is damaged: {place}: {first['msg']}"
-            raise EvidenceError(what, where=str(self.path / name)) from None
+            what = ": ".join(part for part in ("is damaged", place, first["msg"]) if part)
+            raise EvidenceError(what, where=str(self.path / name), remedy="restore the file") from None
 
     def claim(self) -> tuple[Claim, Case]:
         """The claim and the case that was audited."""
-        claim = parse_claim(self.read(CLAIM).decode("utf-8"), str(self.path / CLAIM))
-        return claim, claim.case(self.plan().case)
+        plan, data = self.plan(), self.read(CLAIM)
+        if sha256(data) != plan.claim_digest:
+            raise EvidenceError(
+                "is not the claim that was planned for", where=str(self.path / CLAIM), remedy="restore the file"
+            )
+        claim = parse_claim(data.decode("utf-8"), str(self.path / CLAIM))
+        return claim, claim.case(plan.case)
 
     def plan(self) -> Plan:
         """The plan; its digest must be the one noted before measuring."""
@@ -134,8 +172,13 @@ class RunFolder:
         return self.record(RUN, RunRecord)
 
     def facts(self) -> RunFacts:
-        """What was learned before measuring."""
-        return self.record(FACTS, RunFacts)
+        """What was learned before measuring, of every server of the plan."""
+        facts = self.record(FACTS, RunFacts)
+        missing = {cell.server for cell in self.plan().cells} - set(facts.servers)
+        if missing:
+            what = f"says nothing of the server {min(missing)}"
+            raise EvidenceError(what, where=str(self.path / FACTS), remedy="restore the file")
+        return facts
 
     def evidence(self) -> Evidence:
         """The wire log, assembled."""

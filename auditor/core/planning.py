@@ -33,6 +33,13 @@ class Wishes:
     ignore_eos: bool = True
     quick: bool = False
     total_ns: int | None = None
+    stall_ns: int | None = None
+
+    @property
+    def stop(self) -> StopRule:
+        """When a request, or the run, is given up."""
+        rule = StopRule(total_ns=self.total_ns)
+        return rule if self.stall_ns is None else rule.model_copy(update={"stall_ns": self.stall_ns})
 
 
 def make_plan(
@@ -75,7 +82,7 @@ def make_plan(
         ignore_eos=wishes.ignore_eos,
         cells=tuple(cells),
         prompts=prompts,
-        stop=StopRule(total_ns=wishes.total_ns),
+        stop=wishes.stop,
         quick=wishes.quick,
     )
 
@@ -113,7 +120,7 @@ def make_rehearsal(
         ignore_eos=wishes.ignore_eos,
         cells=tuple(cells),
         prompts=tuple(prompt for prompt in pick() if prompt.id in used),
-        stop=StopRule(total_ns=wishes.total_ns),
+        stop=wishes.stop,
         quick=wishes.quick,
         rehearsal=True,
     )

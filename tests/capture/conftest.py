@@ -1,0 +1,94 @@
+"""Certificates for loopback, and a capturing client that notes what it did."""
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from auditor.capture.access import access_to
+from auditor.capture.stream import CapturingTransport, Flight
+from auditor.capture.striking import Striker
+from auditor.capture.wirelog import WireWriter
+from auditor.core.evidence import Evidence, assemble
+from auditor.core.wire import WireLog, read_wire
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
+    """A certificate for 127.0.0.1 that nobody signed, and the context of a server that shows it."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed: no certificate to show")
+    folder = tmp_path_factory.mktemp("certificate")
+    shown, key = folder / "certificate.pem", folder / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command += ["-keyout", str(key), "-out", str(shown), "-days", "2", "-subj", "/CN=127.0.0.1"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(shown, key)
+    return shown, context
+
+
+@dataclass
+class Captured:
+    """What a capture left behind."""
+
+    log: WireLog
+    evidence: Evidence
+    result: Any
+
+
+@dataclass
+class Capturing:
+    """A capturing client in use."""
+
+    client: httpx.AsyncClient
+    transport: CapturingTransport
+    log: WireWriter
+    url: str
+
+    async def post(self, body: dict[str, Any] | None = None, **flight: Any) -> httpx.Response:
+        """POST the body to the server, with a flight of these settings, and read the answer to its end."""
+        told = {"flight": Flight({"purpose": "measure"}, **flight)}
+        return await self.client.post(f"{self.url}/v1/x", json=body or {"a": 1}, extensions=told)
+
+
+Capture = Callable[..., Captured]
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Capture:
+    """`capture(url, do)` runs `do(capturing)` over a capturing client and reads the log back."""
+
+    def run(
+        url: str,
+        do: Callable[[Capturing], Awaitable[Any]],
+        *,
+        api_key: str | None = None,
+        secrets: tuple[str, ...] = (),
+    ) -> Captured:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.zst"
+
+        async def go() -> Any:
+            access = access_to(url, api_key=api_key)
+            log = WireWriter(path, striker=Striker((*secrets, *access.secrets)))
+            log.start()
+            client, transport = access.capturing_client(log)
+            try:
+                async with client:
+                    return await do(Capturing(client, transport, log, access.url))
+            finally:
+                await log.close()
+
+        result = asyncio.run(go())
+        log = read_wire(path)
+        return Captured(log, assemble(log.records, log.damage), result)
+
+    return run
