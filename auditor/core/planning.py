@@ -63,7 +63,7 @@ def make_plan(
     load = {
         "streams": streams,
         "repeats": wishes.repeats or (1 if wishes.quick else DEFAULT_REPEATS),
-        "requests": len(prompts) if streams == 1 else max(streams, len(prompts)),
+        "requests": _requests(streams, len(prompts)),
         "prompts": tuple(prompt.id for prompt in prompts),
         "max_tokens": tokens,
     }
@@ -124,6 +124,14 @@ def make_rehearsal(
         quick=wishes.quick,
         rehearsal=True,
     )
+
+
+def _requests(streams: int, prompts: int) -> int:
+    """Requests of a round: every prompt once; with several streams, two or more on each, and no stream left over.
+
+    A last wave that leaves streams idle, or one that ends with the slowest answer, is no full load.
+    """
+    return prompts if streams == 1 else streams * max(2, -(-prompts // streams))
 
 
 def _warmup(server: ServerFacts, load: dict[str, object]) -> Cell:

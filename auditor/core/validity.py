@@ -6,7 +6,6 @@ from auditor.core.record import Record
 
 LOOP_SHARE = 0.25
 """Share of the text that a loop must fill to be one."""
-_MAX_PERIOD = 400
 _MIN_TEXT = 200
 _ODD = ("Cc", "Co", "Cs")
 _DEGENERATE_PERIOD = 4
@@ -70,14 +69,26 @@ def find_loop(text: str) -> tuple[int | None, int | None]:
     """
     if len(text) < _MIN_TEXT:
         return None, None
-    best: tuple[int, int] | None = None
-    for period in range(1, min(_MAX_PERIOD, len(text) // 3) + 1):
-        if text[-period:] != text[-2 * period : -period]:
-            continue
-        start = len(text) - period
-        while start > 0 and text[start - 1] == text[start - 1 + period]:
-            start -= 1
-        length = len(text) - start
-        if length >= max(3 * period, _MIN_TEXT, LOOP_SHARE * len(text)) and (best is None or start < best[0]):
-            best = (start, period)
-    return (None, None) if best is None else best
+    # Read backwards, a loop of period p begins the text and goes on for as long as the text equals itself moved by p.
+    shared = _shared_with_start(text[::-1])
+    least = max(_MIN_TEXT, LOOP_SHARE * len(text))
+    begins = period = None
+    for p in range(1, len(text) // 3 + 1):
+        length = p + shared[p]
+        if length >= max(3 * p, least) and (begins is None or len(text) - length < begins):
+            begins, period = len(text) - length, p
+    return begins, period
+
+
+def _shared_with_start(text: str) -> list[int]:
+    """For each position, how many characters from there on are those that the text begins with (the Z function)."""
+    found = [0] * len(text)
+    left = right = 0
+    for at in range(1, len(text)):
+        count = min(right - at, found[at - left]) if at < right else 0
+        while at + count < len(text) and text[count] == text[at + count]:
+            count += 1
+        found[at] = count
+        if at + count > right:
+            left, right = at, at + count
+    return found
