@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from auditor.core.claim import Case
 from auditor.core.facts import ServerFacts
 from auditor.core.plan import SUSTAINED_TOKENS, Cell, Plan, StopRule
-from auditor.core.prompts import Kind, Message, Prompt, padded, pick
+from auditor.core.prompts import Kind, Message, Prompt, about_tokens, padded, pick
 from auditor.errors import UsageError
 
 DEFAULT_TOKENS = 1200
@@ -168,11 +168,11 @@ def _prompts(case: Case, wishes: Wishes, seed: int) -> tuple[Prompt, ...]:
 
 
 def _fitted(tokens: int, prompts: Sequence[Prompt], server: ServerFacts) -> int:
-    """The answer length that fits the context beside the longest prompt, by four characters a token."""
+    """The answer length that fits the context beside the longest prompt, as far as its tokens can be guessed."""
     context = server.value("context_length")
     if not isinstance(context, int):
         return tokens
-    longest = max(sum(len(message.content) for message in prompt.messages) for prompt in prompts) // 4
+    longest = max(sum(about_tokens(message.content) for message in prompt.messages) for prompt in prompts)
     room = context - longest - _MARGIN_TOKENS
     if room < 1:
         raise UsageError(

@@ -1,6 +1,7 @@
 """The suite of prompts: six kinds of work, because acceptance of drafts depends on the kind."""
 
 import random
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -107,12 +108,57 @@ def with_nonce(prompt: Prompt, nonce: str) -> tuple[Message, ...]:
 
 
 _WORDS = (
-    "harbour", "copper", "lantern", "meadow", "signal", "granite", "ledger", "willow", "anchor", "barley",
-    "compass", "drift", "ember", "fathom", "glacier", "hollow", "island", "juniper", "kernel", "lattice",
-    "marble", "nectar", "orchard", "pebble", "quarry", "ripple", "summit", "timber", "umbra", "valley",
-    "weather", "yonder", "zenith", "amber", "basin", "cedar", "delta", "estuary", "fern", "gully", "heath",
-    "inlet", "jetty", "knoll", "lagoon", "moor", "notch",
+    "harbour",
+    "copper",
+    "lantern",
+    "meadow",
+    "signal",
+    "granite",
+    "ledger",
+    "willow",
+    "anchor",
+    "barley",
+    "compass",
+    "drift",
+    "ember",
+    "fathom",
+    "glacier",
+    "hollow",
+    "island",
+    "juniper",
+    "kernel",
+    "lattice",
+    "marble",
+    "nectar",
+    "orchard",
+    "pebble",
+    "quarry",
+    "ripple",
+    "summit",
+    "timber",
+    "umbra",
+    "valley",
+    "weather",
+    "yonder",
+    "zenith",
+    "amber",
+    "basin",
+    "cedar",
+    "delta",
+    "estuary",
+    "fern",
+    "gully",
+    "heath",
+    "inlet",
+    "jetty",
+    "knoll",
+    "lagoon",
+    "moor",
+    "notch",
 )
+
+
+_PIECE = re.compile(r"[A-Za-z]{1,8}|\w|[^\w\s]")
 
 
 def padding(tokens: int, seed: int) -> str:
@@ -128,14 +174,19 @@ def padding(tokens: int, seed: int) -> str:
     return " ".join(sentences)
 
 
+def about_tokens(text: str) -> int:
+    """About how many tokens a text is: a short word, a digit, a sign or a character beyond ASCII is one each."""
+    return len(_PIECE.findall(text))
+
+
 def padded(prompt: Prompt, tokens: int, seed: int) -> Prompt:
     """The prompt behind enough filler to be about `tokens` long; unchanged if it is that long already."""
-    own = sum(len(message.content) for message in prompt.messages) // 4
-    if own >= tokens:
+    if sum(about_tokens(message.content) for message in prompt.messages) >= tokens:
         return prompt
     first, *rest = prompt.messages
-    filler = padding(tokens - own, seed)
-    content = f"Background, to be ignored:\n{filler}\n\nTask:\n{first.content}"
+    before, after = "Background, to be ignored:\n", f"\n\nTask:\n{first.content}"
+    own = about_tokens(before + after) + sum(about_tokens(message.content) for message in rest)
+    content = before + padding(max(0, tokens - own), seed) + after
     return prompt.model_copy(update={"messages": (Message(role=first.role, content=content), *rest)})
 
 
