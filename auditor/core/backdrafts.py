@@ -91,7 +91,7 @@ def _at_other_widths(rule: _Rule, factors: Factors, served: Served, stated: Stat
     name = rule.name.capitalize()
     if not some:
         words = f"{name} at {served.acceptance_words}: no k from 1 to {K_MAX} gives the claim."
-        return Backward(id=f"{rule.id}/k", sentence=words, is_possible=False, why="under no definition of acceptance")
+        return Backward(id=f"{rule.id}/k", sentence=words, is_possible=False, why="each was tried")
     words = f"{name} at {served.acceptance_words}: {'; '.join(some)}, if as much were delivered."
     fits = stated.width is None or any(stated.width in widths for _, widths in found)
     why = "the claim does not state k" if stated.width is None else f"the claim states k = {stated.width}"

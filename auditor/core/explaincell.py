@@ -41,7 +41,7 @@ def explain_cell(
     found = explain(
         claim,
         [reading_of(value, claim, limit) for value in bases],
-        given=f"cell {cell.cell}: {len(cell.rounds)} rounds, {load.streams} in flight",
+        given=f"cell {cell.cell}, {_plural(len(cell.rounds), 'repeat')}, {_plural(load.streams, 'stream')}",
         delivered=estimate,
         delivered_id=delivered.id if delivered and estimate else None,
         limit=limit,
@@ -84,6 +84,10 @@ def _served(
         prompt_tokens=setting.prompt_tokens,
         decode_s=(setting.output_tokens - setting.first_tokens) * setting.token_ns / 1e9,
     )
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _spans(cell: CellLedger) -> tuple[Span, ...]:
