@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -104,3 +105,11 @@ def serve() -> Iterator[Callable[..., str]]:
             return stack.enter_context(_serving(script, [] if asked is None else asked))
 
         yield start
+
+
+@pytest.fixture
+def recorded_run(tmp_path: Path) -> Callable[..., Path]:
+    """`recorded_run(Cells(...))` writes an unjudged run folder of recorded streams; see `runs.make_run`."""
+    from runs import make_run
+
+    return partial(make_run, tmp_path / "run")
