@@ -79,7 +79,7 @@ def _tiles(verdict: Verdict) -> tuple[Tile, ...]:
         tiles.append(Tile("Delivered", NOT_KNOWN, reason))
     else:
         tiles.append(Tile("Delivered", f"{figure(estimate.value, marks)} tok/s", f"95 %: {interval(estimate, marks)}"))
-    times = factor(claimed, estimate)
+    times = factor(verdict, verdict.delivered)
     if times is not None:
-        tiles.append(Tile("Claimed / delivered", times, f"from the middle of {span(claimed)}"))
+        tiles.append(Tile("Claimed / delivered", times, f"claim read as {span(claimed)}"))
     return tuple(tiles)

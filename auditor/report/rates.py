@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from auditor.core.bases import BasisValue
 from auditor.core.stats import Estimate
 from auditor.core.verdict import CellSummary, Claimed, Verdict
 from auditor.report.shown import NOT_KNOWN, figure, numbers_in, plural
@@ -43,8 +44,14 @@ def short_text(claimed: Claimed) -> str:
     return text if len(text) <= 16 else span(claimed)
 
 
-def factor(claimed: Claimed, estimate: Estimate | None) -> str | None:
-    """The middle of the claim by the measured value; None where either is missing."""
+def factor(verdict: Verdict, basis: BasisValue | None) -> str | None:
+    """Claim by value, the least and the most that both intervals allow; None where either is missing."""
+    readings = verdict.explanation.readings if verdict.explanation else ()
+    ends = next((reading.factor for reading in readings if basis is not None and reading.id == basis.id), None)
+    if ends is not None:
+        low, high = (figure(end, (1,), 3) for end in ends)
+        return low if low == high else f"{low} to {high}"
+    claimed, estimate = verdict.claimed, basis.estimate if basis else None
     if claimed.low is None or claimed.high is None or estimate is None or not estimate.value:
         return None
     return figure((claimed.low + claimed.high) / 2 / estimate.value, (1,), 3)

@@ -48,13 +48,14 @@ def _numbers(verdict: Verdict) -> list[str]:
     lines = _wrap(f"Claim      {one_line(claimed.title, 200)}", "           ")
     lines.append(f"Claimed    {one_line(claimed.text, 80)} ({one_line(claimed.basis or 'basis not stated', 60)})")
     lines.append(f"Delivered  {_delivered(verdict)}")
-    estimate = verdict.delivered.estimate if verdict.delivered else None
-    times = factor(claimed, estimate)
+    times = factor(verdict, verdict.delivered)
     if times is not None:
-        lines.append(f"Factor     {times} (middle of the claim by delivered)")
+        lines.append(f"Factor     {times} (claimed / delivered)")
     for basis in _matching(verdict):
         value = figure(basis.estimate.value, marks) if basis.estimate else NOT_KNOWN
         lines.append(f"Meets it   {basis.name}: {value} tok/s (arithmetic, not proof)")
+    for words in verdict.explanation.words[1:3] if verdict.explanation else ():
+        lines += _wrap(f"Reading    {one_line(words, 300)}", "           ")
     return lines
 
 
@@ -79,7 +80,9 @@ def _rest(verdict: Verdict) -> list[str]:
         words = f"  {cell.cell}: {rate}, {cell.speculation}"
         if cell.acceptance_rate is not None:
             words += f", {percent(cell.acceptance_rate)} of drafts accepted"
-        lines += [words, f"    {cell.identity.sentence}"]
+        lines.append(words)
+        if cell.role != "reference" or cell.identity.outcome is not Outcome.HOLDS:
+            lines.append(f"    {cell.identity.sentence}")
     lines += [f"  {pair.cell}: {pair.sentence}" for pair in verdict.pairs]
     return ["Counted", *lines[:12]] if lines else []
 
@@ -114,7 +117,7 @@ def markdown(folder: Path) -> str:
     lines += [f"{_safe(sentence_of(verdict), 300)} {MEANINGS[verdict.kind]}", ""]
     lines += [f"- {_safe(reason, 200)}" for reason in verdict.reasons[: 5 - len(flags)]][:3]
     lines += [f"- {label}: {words}" for label, words in flags]
-    times = factor(claimed, verdict.delivered.estimate if verdict.delivered else None)
+    times = factor(verdict, verdict.delivered)
     ratio = f"; claimed / delivered {times}" if times else ""
     lines.append(f"- Claimed {_safe(claimed.text, 80)}; delivered {_safe(_delivered(verdict), 200)}{ratio}")
     lines.append(f"- Measured: {_safe(measured_words(verdict), 200)}")

@@ -16,6 +16,7 @@ from auditor.report.context import (
     repeat_section,
     unknown_section,
 )
+from auditor.report.counting import counting_section
 from auditor.report.gaps import gaps_section
 from auditor.report.head import head_of
 from auditor.report.rest import rest_section
@@ -48,6 +49,7 @@ def make_view(source: Source) -> ReportView:
         sections=(
             claimed_section(verdict),
             rest_section(verdict),
+            counting_section(verdict),
             pairs_section(verdict),
             timeline_section(source.tokens),
             gaps_section(source.tokens, ledger, plan.subject.key),

@@ -41,7 +41,9 @@ RUNS = {
     "generic": Made(kind="generic"),
     "silent": Made(is_silent=True, rounds=2, is_finished=False),
     "partial": Made(rounds=1, is_finished=False),
-    "hostile": Made(claim=hostile_claim(), word=hostile_word, model=HOSTILE, command=f"audit run `{HOSTILE}`"),
+    "hostile": Made(
+        claim=hostile_claim(), word=hostile_word, model=HOSTILE + "x" * 300, command=f"audit run `{HOSTILE}`"
+    ),
     "garbage": Made(claim="schema: 1\nid: garbage\ntitle: It printed NaN\nreported: {outcome: nan}\n", plain=True),
     "single": Made(repeats=1, tokens=2),
 }

@@ -19,7 +19,7 @@ from auditor.errors import EvidenceError
 from auditor.report.page import page_of, write_report
 
 SECTIONS = (
-    "claimed", "rest", "pairs", "timeline", "gaps", "acceptance", "compared", "findings", "unknown", "questions",
+    "claimed", "rest", "counting", "pairs", "timeline", "gaps", "acceptance", "compared", "findings", "unknown", "questions",
     "repeat", "files", "glossary",
 )  # fmt: skip
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -158,6 +158,32 @@ def test_what_is_absent_is_not_known_and_never_nought(runs: dict[str, Path]) -> 
     assert tiles is not None
     assert "not known" in tiles[1]
     assert "Claimed / delivered" not in tiles[1]
+
+
+def test_the_rules_stand_in_order_with_the_claim_in_its_place(runs: dict[str, Path]) -> None:
+    text = page(runs["spec"])
+    table = re.search(r"<caption[^>]*>Counting rules, the largest first \(n = 3\)</caption>(.*?)</table>", text, re.S)
+    assert table is not None
+    rows = re.findall("<tr.*?</tr>", table[1], re.S)[1:]
+    values = [
+        float(re.findall("<bdi>(.*?)</bdi>", row)[1].replace(",", ""))
+        for row in [re.sub("<small>.*?</small>", "", row, flags=re.S) for row in rows]
+    ]
+    assert values == sorted(values, reverse=True)
+    assert 130.0 in values
+    met = [row for row in rows if "meets the claim" in row]
+    verdict = RunFolder(runs["spec"]).record("verdict.json", Verdict)
+    assert len(met) == len(verdict.matching) > 0
+    assert "arithmetic, not proof" in text
+
+
+def test_the_claim_is_run_backwards(runs: dict[str, Path]) -> None:
+    explanation = RunFolder(runs["spec"]).record("verdict.json", Verdict).explanation
+    assert explanation is not None
+    assert explanation.backwards
+    seen = "".join(Outline(page(runs["spec"])).texts)
+    assert all(one.sentence in seen for one in explanation.backwards)
+    assert all(words in seen for words in explanation.words)
 
 
 def test_a_partial_run_says_so(runs: dict[str, Path]) -> None:
