@@ -89,7 +89,7 @@ def _readings(given: Given, spans: Sequence[Span], claim: Number, limit: float, 
             value = _basis_value(basis, name, None, "needs the acceptance")
             yield reading_of(value, claim, limit)
         for span, (value, ends) in known if hangs else known[:1]:
-            definition = span.definition.value if hangs and span is not None else None
+            definition = span.definition.value if hangs and span is not None and len(given.definitions) > 1 else None
             yield reading_of(value, claim, limit, definition=definition, ends=ends if hangs else None)
 
 
