@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from auditor.capture.local import LocalServer, Speculation, local_settings, start_local
 from auditor.errors import UsageError
@@ -21,7 +22,9 @@ Script = dict[str, tuple[int, bytes] | tuple[int, bytes, dict[str, str]]]
 
 
 def pytest_configure() -> None:
-    """No proxy between the tests and this machine's own servers."""
+    """No proxy between the tests and this machine's own servers; a busy machine makes no example too slow."""
+    settings.register_profile("house", deadline=None)
+    settings.load_profile("house")
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]
 
