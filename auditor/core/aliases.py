@@ -12,12 +12,12 @@ SettingOf = Callable[[Reading], Setting | None]
 """The server behind a reading: it may hang on how acceptance is defined."""
 
 
-def aliases_of(readings: Sequence[Reading], setting_of: SettingOf, least_half_width: float) -> tuple[Alias, ...]:
-    """Groups of readings whose intervals overlap, one of them with the next.
+def aliases_of(matches: Sequence[Reading], setting_of: SettingOf, least_half_width: float) -> tuple[Alias, ...]:
+    """The readings that meet one claim, which the claim therefore cannot tell apart; empty if there are not two.
 
     `least_half_width` is the relative half-width below which no two predictions are told apart: the claim's rounding.
     """
-    return tuple(_alias(group, setting_of, least_half_width) for group in _groups(readings) if len(group) > 1)
+    return (_alias(matches, setting_of, least_half_width),) if len(matches) > 1 else ()
 
 
 def ends_of(reading: Reading) -> tuple[float, float]:
@@ -26,21 +26,6 @@ def ends_of(reading: Reading) -> tuple[float, float]:
     assert estimate is not None  # only readings with a value meet anything
     low = estimate.value if estimate.low is None else estimate.low
     return low, estimate.value if estimate.high is None else estimate.high
-
-
-def _groups(readings: Sequence[Reading]) -> list[list[Reading]]:
-    groups: list[list[Reading]] = []
-    reached = 0.0
-    for reading in sorted(readings, key=lambda one: ends_of(one)[0]):
-        low, high = ends_of(reading)
-        if groups and low <= reached:
-            groups[-1].append(reading)
-            reached = max(reached, high)
-        else:
-            groups.append([reading])
-            reached = high
-    order = {reading.id: position for position, reading in enumerate(readings)}
-    return [sorted(group, key=lambda one: order[one.id]) for group in groups]
 
 
 def _alias(group: Sequence[Reading], setting_of: SettingOf, least: float) -> Alias:

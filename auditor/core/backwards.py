@@ -7,7 +7,7 @@ from auditor.core.backdrafts import Factors, draft_sentences
 from auditor.core.explain import Number
 from auditor.core.explanation import Backward
 from auditor.core.served import Served, Stated, whole_numbers
-from auditor.core.wording import figure, listed, numbers, span
+from auditor.core.wording import figure, listed, numbers, percent, span
 
 
 def backwards(claim: Number, served: Served, stated: Stated, *, has_drafts: bool = True) -> tuple[Backward, ...]:
@@ -57,9 +57,16 @@ def _below(factors: Factors, claim: Number, served: Served, stated: Stated) -> I
         yield _events_counted(factors, served)
         yield _accepted_counted(factors, served)
     yield from _gpus(claim, served, stated, is_share=True)
-    share = span(1 - factors[1], 1 - factors[0], digits=2)
-    words = f"Reasoning left out: {share} of the delivered tokens were reasoning."
-    yield Backward(id="reasoning", sentence=words, is_possible=None, why="how many were is not known here")
+    yield _reasoning(factors, served)
+
+
+def _reasoning(factors: Factors, served: Served) -> Backward:
+    need = (1 - factors[1], 1 - factors[0])
+    words = f"Reasoning left out: {span(*need, digits=2)} of the delivered tokens were reasoning."
+    if served.reasoning is None:
+        return Backward(id="reasoning", sentence=words, is_possible=None, why="how many were is not known")
+    fits = need[0] <= served.reasoning <= need[1]
+    return Backward(id="reasoning", sentence=words, is_possible=fits, why=f"{percent(served.reasoning)} were")
 
 
 def _with_speculation(factors: Factors, served: Served, stated: Stated) -> Backward:

@@ -176,6 +176,9 @@ def _words(
     others = [one for one in readings if one.state == "meets" and one.id not in explained]
     once = [one for one in readings if one.state == "meets once"]
     wide = [one for one in readings if one.state == "too wide"]
+    delivered_as = [one.name for one in others if one.id.startswith("delivered/") and one.is_honest]
+    if delivered_as:
+        words.append(f"So much was delivered: {listed(delivered_as)}.")
     if others:
         words.append(f"{claim.text} matches {_shown(others, claim)}; not proven without a witness.")
     if once:

@@ -9,10 +9,9 @@ from auditor.core.claimrecord import Case
 from auditor.core.claimtypes import AcceptanceDefinition
 from auditor.core.closedloop import Setting, setting_of
 from auditor.core.explain import explain, number_of, reading_of
-from auditor.core.explanation import Explanation, Witness
+from auditor.core.explanation import Backward, Explanation, Witness
 from auditor.core.ledger import CellLedger
 from auditor.core.served import Served, Span, stated_of
-from auditor.core.stats import Estimate
 
 
 def explain_cell(
@@ -50,14 +49,32 @@ def explain_cell(
     )
     if estimate is None or delivered is None:
         return found
-    served = _served(cell, load, estimate, setting, is_one_stream=delivered.id.endswith(("/decode", "/request")))
-    words = (factor_words(claim, served.low, served.high), *found.words)
-    return found.model_copy(update={"words": words, "backwards": backwards(claim, served, stated_of(case))})
+    clocks = [delivered, *(one for one in bases if one.id.startswith(_DELIVERED) and one.id != delivered.id)]
+    clocks = [one for one in clocks if one.estimate is not None]
+    served = [_served(cell, load, one, setting) for one in clocks]
+    words = (factor_words(claim, served[0].low, served[0].high), *found.words)
+    sentences = _likeliest([backwards(claim, one, stated_of(case)) for one in served], clocks)
+    return found.model_copy(update={"words": words, "backwards": sentences})
 
 
-def _served(
-    cell: CellLedger, load: Load, estimate: Estimate, setting: Setting | None, *, is_one_stream: bool
-) -> Served:
+_DELIVERED = ("delivered/decode", "delivered/request", "delivered/system")
+_RANK = {True: 2, None: 1, False: 0}
+
+
+def _likeliest(found: Sequence[Sequence[Backward]], clocks: Sequence[BasisValue]) -> tuple[Backward, ...]:
+    """Of the same sentence from several clocks, the one that is most possible; the clock of the judged rate first."""
+    best = {one.id: one for one in found[0]}
+    for others, clock in zip(found[1:], clocks[1:], strict=True):
+        for one in others:
+            if one.id in best and _RANK[one.is_possible] > _RANK[best[one.id].is_possible]:
+                words = f"{one.sentence.rstrip('.')}, from {clock.name}."
+                best[one.id] = one.model_copy(update={"sentence": words})
+    return tuple(best.values())
+
+
+def _served(cell: CellLedger, load: Load, rate: BasisValue, setting: Setting | None) -> Served:
+    estimate, is_one_stream = rate.estimate, rate.id.endswith(("/decode", "/request"))
+    assert estimate is not None  # only rates with a value are run backwards
     low = estimate.value if estimate.low is None else estimate.low
     high = estimate.value if estimate.high is None else estimate.high
     if setting is None:
@@ -82,6 +99,7 @@ def _served(
         gpus=load.gpus,
         output_tokens=setting.output_tokens,
         prompt_tokens=setting.prompt_tokens,
+        reasoning=setting.reasoning,
         decode_s=(setting.output_tokens - setting.first_tokens) * setting.token_ns / 1e9,
     )
 

@@ -52,6 +52,8 @@ class Served:
     output_tokens: float | None = None
     """Delivered per request."""
     prompt_tokens: float | None = None
+    reasoning: float | None = None
+    """Share of the delivered tokens that were reasoning."""
     decode_s: float | None = None
     """Time of a request from its first to its last event."""
     may_be_events: bool = False
