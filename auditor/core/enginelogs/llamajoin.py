@@ -27,6 +27,8 @@ class Requests:
         source = entry.source or self._current
         if entry.kind == "slot":
             self._current = entry.source
+            if "" in self._open and entry.source not in self._open:  # the log begins inside a request
+                self._open[entry.source] = self._open.pop("")
         elif entry.kind in ("launch", "release"):
             yield from self._slot(entry)
         elif entry.kind == "progress":

@@ -8,10 +8,11 @@ server's `decode_log_interval`. A line prints whole seconds, so only a run of so
 from dataclasses import dataclass
 from fractions import Fraction
 
-from auditor.core.enginelogs.printed import NOTHING, Span, span, sure
+from auditor.core.enginelogs.printed import Printed, Span, sure
 from auditor.core.enginelogs.records import Interval
 from auditor.core.record import Record
 
+_ERROR = 1e-9
 SHORTEST_S = 10
 """Seconds that a run of lines must last."""
 SHOWN = 20
@@ -49,8 +50,23 @@ class _Run:
     first: Interval
     last: Interval
     lines: int
-    cost: Span
+    cost: "_Sum"
     """Sum of R x length / throughput over the lines after the first: seconds a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """Two bounds in floating point: a sum of exact fractions would grow without end."""
+
+    low: float = 0.0
+    high: float = 0.0
+
+    def plus(self, other: "_Sum") -> "_Sum":
+        return _Sum(self.low + other.low, self.high + other.high)
+
+    def over(self, other: "_Sum") -> Span:
+        """The quotient, a little wider than floating point errs."""
+        return Span(Fraction(self.low / other.high * (1 - _ERROR)), Fraction(self.high / other.low * (1 + _ERROR)))
 
 
 class PassTally:
@@ -61,8 +77,8 @@ class PassTally:
         self._closed: list[tuple[Span, _Run]] = []
         self._longest: tuple[Span, _Run] | None = None
         self._count = 0
-        self._tokens = NOTHING
-        self._time = NOTHING
+        self._tokens = _Sum()
+        self._time = _Sum()
 
     def add(self, interval: Interval) -> None:
         """Take one interval; prefill lines are passed over, for the throughput covers the time they take."""
@@ -79,7 +95,7 @@ class PassTally:
             if run is not None:
                 self._close(run)
             if len(self._open) < 256 or interval.source in self._open:
-                self._open[interval.source] = _Run(interval, interval, 0, NOTHING)
+                self._open[interval.source] = _Run(interval, interval, 0, _Sum())
             return
         run.last, run.lines = interval, run.lines + 1
         run.cost = run.cost.plus(cost)
@@ -100,16 +116,14 @@ class PassTally:
             runs=self._count,
             agreeing=self._count - len(wrong),
             shown=tuple(_shown(bounds, run, expected) for bounds, run in listed.values()),
-            by_time=sure(Span(self._tokens.low / self._time.high, self._tokens.high / self._time.low), 2),
+            by_time=sure(self._tokens.over(self._time), 2),
         )
 
     def _close(self, run: _Run) -> None:
         first, last, step = run.first.stamp.log_ns, run.last.stamp.log_ns, run.last.stamp.step_ns
         if first is None or last is None or step is None or last - first < SHORTEST_S * 10**9 or run.cost.low <= 0:
             return
-        bounds = Span(
-            Fraction(last - first - step, 10**9) / run.cost.high, Fraction(last - first + step, 10**9) / run.cost.low
-        )
+        bounds = _Sum((last - first - step) / 1e9, (last - first + step) / 1e9).over(run.cost)
         self._count += 1
         if len(self._closed) < 10_000:
             self._closed.append((bounds, run))
@@ -117,19 +131,25 @@ class PassTally:
             self._longest = (bounds, run)
 
 
-def _cost(interval: Interval) -> Span | None:
+def _cost(interval: Interval) -> _Sum | None:
     rate, running = interval.delivered_rate, interval.running
-    if rate is None or not running or rate.low <= 0:
+    if rate is None or not running:
         return None
+    low, high = _ends(rate)
     tokens = _tokens(interval)
-    return Span(tokens.low / rate.high, tokens.high / rate.low)
+    return _Sum(tokens.low / high, tokens.high / low) if low > 0 and tokens.low > 0 else None
 
 
-def _tokens(interval: Interval) -> Span:
+def _tokens(interval: Interval) -> _Sum:
     """Tokens of one pass over all running requests."""
     running = interval.running or 0
-    length = span(interval.acceptance_length) if interval.acceptance_length else Span(Fraction(1), Fraction(1))
-    return Span(running * length.low, running * length.high)
+    low, high = _ends(interval.acceptance_length) if interval.acceptance_length else (1.0, 1.0)
+    return _Sum(running * low, running * high)
+
+
+def _ends(number: Printed) -> tuple[float, float]:
+    middle, half = float(number.text), 0.5 * 10.0**-number.decimals
+    return middle - half, middle + half
 
 
 def _shown(bounds: Span, run: _Run, expected: int) -> PassRun:

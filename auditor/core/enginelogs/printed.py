@@ -31,20 +31,26 @@ class Printed:
         """The number itself."""
         return Decimal(self.text)
 
-    @property
+    @cached_property
     def decimals(self) -> int:
         """Places after the point; negative where an exponent hides places before it."""
         return -int(self.value.as_tuple().exponent)
 
-    @property
+    @cached_property
     def low(self) -> Fraction:
         """The least number that is printed so."""
-        return Fraction(self.value) - Fraction(Decimal(1).scaleb(-self.decimals)) / 2
+        return self._off(-1)
 
-    @property
+    @cached_property
     def high(self) -> Fraction:
         """The greatest number that is printed so."""
-        return Fraction(self.value) + Fraction(Decimal(1).scaleb(-self.decimals)) / 2
+        return self._off(1)
+
+    def _off(self, halves: int) -> Fraction:
+        """The number and so many halves of its last place."""
+        places = self.decimals
+        twice = 2 * int(self.value.scaleb(places, context=EXACT)) + halves
+        return Fraction(twice, 2 * 10**places) if places >= 0 else Fraction(twice * 10**-places, 2)
 
     def __str__(self) -> str:
         return self.text

@@ -4,6 +4,7 @@ Every engine's entries are looked for in every line, and the engine with the mos
 whatever the size of the log: sums, the first intervals and a few lines of each kind are kept.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -25,10 +26,12 @@ from auditor.core.enginelogs.tabbyapi import TABBYAPI
 from auditor.core.enginelogs.trtllm import OTHER_RANK, TRTLLM
 from auditor.core.enginelogs.vllm import VLLM
 from auditor.core.enginelogs.witnesses import Artefact, WitnessTally
-from auditor.core.enginelogs.wrapped import process_of, texts_of
+from auditor.core.enginelogs.wrapped import plain, process_of, texts_of
 from auditor.core.facts import Fact, FactName
 
 ENGINES: tuple[EngineLog, ...] = (VLLM, SGLANG, TRTLLM, LLAMACPP, OLLAMA, LMDEPLOY, TABBYAPI)
+_ANY = re.compile(b"|".join(re.escape(n) for log in ENGINES for n in (*log.needles, *log.start_needles)))
+"""A line without a match holds nothing for any engine."""
 KEPT = 10_000
 """Intervals that are kept whole."""
 MOST_SIGNS = 40
@@ -77,6 +80,9 @@ class LogReader:
     def add(self, raw: bytes) -> None:
         """Take the next line, with or without its end."""
         self._line += 1
+        raw = plain(raw)
+        if _ANY.search(raw) is None:
+            return
         for log in ENGINES:
             if any(needle in raw for needle in log.needles):
                 self._figures(log, raw)
@@ -212,6 +218,7 @@ def _passes(seen: _Seen) -> Passes | None:
 
 def entries_of(line: int, raw: bytes) -> Iterator[LogEntry]:
     """Every entry of one line, of whatever engine."""
+    raw = plain(raw)
     for log in ENGINES:
         if any(needle in raw for needle in log.needles):
             for text in texts_of(raw):

@@ -10,31 +10,28 @@ from typing import Any
 from auditor.core.enginelogs.printed import NUMBER, Printed, printed
 from auditor.core.enginelogs.records import Each, EngineLog, Field, Interval, LogEntry, Parsed, Scope
 from auditor.core.enginelogs.sglanginfo import facts, signs
+from auditor.core.enginelogs.wrapped import pieces
 
-_HEAD = re.compile(r"(Decode|Prefill) batch(?: \[\d+\])?[.,] ")
+_HEAD = re.compile(r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] ")
 _LABEL = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?((?: [A-Z]+\d+)+)\]")
 _RUNNING = re.compile(r"#running-req: (\d{1,12})(?=,|$)")
 _QUEUE = re.compile(r"#queue-req: (\d{1,12})(?=,|\s|$)")
-_OUT = re.compile(rf"gen throughput \(token/s\): ({NUMBER})(?=,|\s*$)")
+_OUT = re.compile(rf"gen throughput \(token/s\): ({NUMBER}),")
 _IN = re.compile(rf"input throughput \(token/s\): ({NUMBER})(?=,|\s*$)")
 _LENGTH = re.compile(rf"(?<!block )accept len: ({NUMBER}),")
 _RATE = re.compile(rf"accept rate: ({NUMBER}),")
 _NEW = re.compile(r"#new-token: (\d{1,12}),")
-_LABELS = re.compile(r"(?:WARNING|INFO|\[\d{4}-)")
 
 
 def parse(text: str) -> Iterator[Parsed]:
     """Every entry of a line."""
-    heads = list(_HEAD.finditer(text))
     label = _LABEL.search(text)
     source = label[1].strip() if label else ""
-    for match, end in zip(heads, [*(m.start() for m in heads[1:]), len(text)], strict=True):
-        piece = text[match.end() : end]
-        if cut := _LABELS.search(piece):
-            piece = piece[: cut.start()]
-        fields = _decode(piece) if match[1] == "Decode" else _prefill(piece)
+    for piece in pieces(text, [match.start() for match in _HEAD.finditer(text)]):
+        is_decode = piece.startswith("Decode")
+        fields = _decode(piece) if is_decode else _prefill(piece)
         if fields is not None:
-            yield match[1].lower(), source, fields
+            yield "decode" if is_decode else "prefill", source, fields
 
 
 def _decode(piece: str) -> dict[str, Field] | None:

@@ -9,7 +9,7 @@ from auditor.core.enginelogs.records import Each, EngineLog, Field, Interval, Lo
 
 _LINE = re.compile(
     r"Metrics \(ID: (?P<id>[^)]{1,80})\): (?P<n>\d{1,12}) tokens generated in "
-    rf"(?P<total>{NUMBER}) seconds \((?P<rest>.{0, 1000}?)\)(?P<cut>\s*<-- Not accurate)?\s*$"
+    rf"(?P<total>{NUMBER}) seconds \((?P<rest>.{{0,1000}}?)\)(?P<cut>\s*<-- Not accurate)?\s*$"
 )
 _PROMPT = re.compile(
     rf"Process: (?:(?P<cached>\d{{1,12}}) cached tokens and )?(?P<new>\d{{1,12}}) new tokens at (?P<p>{NUMBER}|\w+) T/s"

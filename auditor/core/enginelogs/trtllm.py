@@ -10,8 +10,9 @@ from typing import Any
 
 from auditor.core.enginelogs.printed import NUMBER, Span, printed, span
 from auditor.core.enginelogs.records import DRAFT_FIELDS, Each, EngineLog, Field, Interval, LogEntry, Parsed, Scope
+from auditor.core.enginelogs.wrapped import pieces
 
-_ITERATION = re.compile(r"(?<!\w)iter = (\d{1,12}), ")
+_ITERATION = re.compile(r"(?<!\w)iter = \d{1,12}, ")
 _STATES = re.compile(r"states = \{([^{}]*)\}")
 _TIME = re.compile(rf"(?:host_step_time|elapsed_time) = ({NUMBER})(ms|s)(?=,)")
 _RANK = re.compile(r"global_rank = (\d{1,12}),")
@@ -24,9 +25,7 @@ OTHER_RANK = "other rank"
 
 def parse(text: str) -> Iterator[Parsed]:
     """Every entry of a line."""
-    heads = list(_ITERATION.finditer(text))
-    for match, end in zip(heads, [*(m.start() for m in heads[1:]), len(text)], strict=True):
-        piece = text[match.end() : end]
+    for piece in pieces(text, [match.start() for match in _ITERATION.finditer(text)]):
         states, time = _STATES.search(piece), _TIME.search(piece)
         if states is None or time is None or (step := printed(time[1])) is None:
             continue
@@ -35,7 +34,6 @@ def parse(text: str) -> Iterator[Parsed]:
             continue
         rank = _RANK.search(piece) or _LOCAL_RANK.search(piece)
         fields: dict[str, Field] = {
-            "iteration": int(match[1]),
             "seconds": span(step, per=1000 if time[2] == "ms" else 1),
             "scheduled": counts["num_generation_tokens"],
             "prompt_tokens": counts.get("num_ctx_tokens", 0),
@@ -48,9 +46,7 @@ def parse(text: str) -> Iterator[Parsed]:
 def _interval(entry: LogEntry) -> Interval | None:
     if entry.kind == OTHER_RANK:
         return None
-    fields: dict[str, Any] = {
-        name: value for name, value in entry.fields.items() if name != "iteration" and isinstance(value, int | Span)
-    }
+    fields: dict[str, Any] = {name: value for name, value in entry.fields.items() if isinstance(value, int | Span)}
     if isinstance(fields.get("seconds"), Span):
         low = max(Fraction(0), fields["seconds"].low)
         fields["seconds"] = Span(low, fields["seconds"].high)

@@ -12,6 +12,7 @@ from auditor.core.enginelogs.records import EngineLog, Field, Interval, LogEntry
 from auditor.core.enginelogs.specline import NEEDLES, speculation
 from auditor.core.enginelogs.vllmstart import NEEDLES as START_NEEDLES
 from auditor.core.enginelogs.vllmstart import facts, signs
+from auditor.core.enginelogs.wrapped import pieces
 
 _THROUGHPUT = re.compile(
     r"(?:(?:Engine (?P<engine>\d{1,12})|(?P<engines>\d{1,12}) Engines? Aggregated): )?"
@@ -39,12 +40,11 @@ def parse(text: str) -> Iterator[Parsed]:
 
 def _pieces(text: str) -> Iterator[str]:
     """The line, cut where an entry begins."""
-    starts = []
+    starts: list[int] = []
     for match in _ENTRY.finditer(text):
         head = _HEAD.search(text, max(0, match.start() - 40), match.start())
         starts.append(head.start() if head else match.start())
-    for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        yield text[begin:end]
+    yield from pieces(text, starts)
 
 
 def _source(match: re.Match[str]) -> str:
