@@ -3,6 +3,7 @@
 import os
 import ssl
 from dataclasses import dataclass, field
+from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 
 import httpx
@@ -31,7 +32,8 @@ class Access:
     def probing_client(self) -> httpx.AsyncClient:
         """A client that writes nothing down."""
         verify = False if self.context is None else self.context
-        return httpx.AsyncClient(headers=self._headers(), auth=self.credentials, verify=verify, trust_env=False)
+        client = httpx.AsyncClient(headers=self._headers(), auth=self.credentials, verify=verify, trust_env=False)
+        return _forgetful(client)
 
     def capturing_client(self, log: WireWriter) -> tuple[httpx.AsyncClient, CapturingTransport]:
         """A client over the capturing transport: no compression, redirects, proxies or time limits of its own."""
@@ -40,11 +42,17 @@ class Access:
         client = httpx.AsyncClient(
             transport=transport, headers=headers, auth=self.credentials, timeout=None, trust_env=False
         )
-        return client, transport
+        return _forgetful(client), transport
 
     def _headers(self) -> dict[str, str]:
         key = {"authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         return {"user-agent": f"auditor/{__version__}", **key}
+
+
+def _forgetful(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    """The client without a memory for cookies: each request is like the first."""
+    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    return client
 
 
 def access_to(address: str, *, api_key: str | None = None) -> Access:

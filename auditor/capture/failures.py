@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import socket
 import ssl
 
@@ -22,7 +23,8 @@ def map_error(
     if isinstance(error, socket.gaierror):
         return "error", httpx.ConnectError(f"the name {request.url.host!r} is not known", request=request)
     if isinstance(error, OSError):
-        words = error.strerror or str(error)
+        # asyncio puts the address where the system's words should be.
+        words = os.strerror(error.errno) if error.errno else str(error)
         if connecting:
             return "error", httpx.ConnectError(words, request=request)
         how = "reset" if error.errno in (errno.ECONNRESET, errno.EPIPE) else "error"

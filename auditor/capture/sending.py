@@ -93,8 +93,9 @@ def error_words(data: bytes) -> str | None:
     except orjson.JSONDecodeError:
         return " ".join(data[:200].decode("utf-8", "replace").split()) or None
     error = value.get("error", value) if isinstance(value, dict) else value
-    message = error.get("message") or error.get("detail") if isinstance(error, dict) else error
-    return " ".join(str(message or error).split())[:300]
+    if isinstance(error, dict):
+        error = next((error[name] for name in ("message", "detail") if name in error), error)
+    return " ".join(str(error or "").split())[:300] or None
 
 
 def _destination(response: httpx.Response) -> str | None:

@@ -91,7 +91,8 @@ def _cut(whole: bytes, reads: Sequence[bytes]) -> list[bytes]:
 
 
 def _spellings(word: str) -> tuple[str, ...]:
-    return word, json.dumps(word)[1:-1], json.dumps(word, ensure_ascii=False)[1:-1], quote(word, safe="")
+    plain, ascii_only = json.dumps(word, ensure_ascii=False)[1:-1], json.dumps(word)[1:-1]
+    return word, plain, ascii_only, ascii_only.replace("/", r"\/"), quote(word, safe="")
 
 
 def _letters(word: bytes) -> list[bytes]:

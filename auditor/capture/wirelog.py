@@ -105,20 +105,30 @@ class WireWriter:
                     self._write(batch)
 
     def _write(self, batch: list[_Kept]) -> None:
-        data = frame(self._struck([WireRecord(*record) for record in batch]), first=self._size == 0)
+        """Write one frame, or what fits of it in smaller ones."""
         try:
-            written = 0
-            while written < len(data):
-                written += os.write(self._file, data[written:])
-            self._size += len(data)
+            self._write_frame(batch)
         except OSError as error:
             with suppress(OSError):  # a torn last frame is read as one
                 os.ftruncate(self._file, self._size)
-            self.failure = AuditError(
-                f"the wire log can no longer be written ({error.strerror})",
-                where=str(self.path),
-                remedy="free some space; what was measured before is kept and `audit judge` reads it",
-            )
+                os.lseek(self._file, self._size, os.SEEK_SET)
+            half = len(batch) // 2
+            for part in (batch[:half], batch[half:]) if half else ():
+                if not self.failure:
+                    self._write(part)
+            if not half:
+                self.failure = AuditError(
+                    f"the wire log can no longer be written ({error.strerror})",
+                    where=str(self.path),
+                    remedy="free some space; what was measured before is kept and `audit judge` reads it",
+                )
+
+    def _write_frame(self, batch: list[_Kept]) -> None:
+        data = frame(self._struck([WireRecord(*record) for record in batch]), first=self._size == 0)
+        written = 0
+        while written < len(data):
+            written += os.write(self._file, data[written:])
+        self._size += len(data)
 
     def _struck(self, records: list[WireRecord]) -> list[WireRecord]:
         """The records without secrets, also where one spans two reads of an exchange."""

@@ -111,6 +111,8 @@ def _unexpected(error: Exception) -> AuditError:
     if os.environ.get("AUDIT_DEBUG") == "1":
         traceback.print_exception(error)
     kept = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
     words = " ".join(str(error).split())[:300]
     if isinstance(error, OSError) and error.strerror:
         where = str(error.filename) if error.filename else None

@@ -77,13 +77,14 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
     started_ns = time.time_ns()
     moment = datetime.fromtimestamp(started_ns / 1e9, UTC)
     run_id = f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+    wishes = _wishes(options)
     with ExitStack() as stack:
         job = audit.Job(
             claim=parsed,
             case=case,
             claim_bytes=text.encode(),
             servers=_servers(options, case.server.url, stack, out),
-            wishes=_wishes(options),
+            wishes=wishes,
             run=run_id,
             started_ns=started_ns,
             seed=options["seed"] if options["seed"] is not None else secrets.randbits(32),

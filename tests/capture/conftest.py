@@ -1,9 +1,7 @@
 """Certificates for loopback, and a capturing client that notes what it did."""
 
 import asyncio
-import shutil
 import ssl
-import subprocess
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from rawserver import self_signed
 
 from auditor.capture.access import access_to
 from auditor.capture.stream import CapturingTransport, Flight
@@ -23,17 +22,7 @@ from auditor.core.wire import WireLog, read_wire
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
     """A certificate for 127.0.0.1 that nobody signed, and the context of a server that shows it."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed: no certificate to show")
-    folder = tmp_path_factory.mktemp("certificate")
-    shown, key = folder / "certificate.pem", folder / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    command += ["-keyout", str(key), "-out", str(shown), "-days", "2", "-subj", "/CN=127.0.0.1"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(command, check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(shown, key)
-    return shown, context
+    return self_signed(tmp_path_factory.mktemp("certificate"))
 
 
 @dataclass

@@ -2,15 +2,20 @@
 
 import asyncio
 import json
+import shutil
 import socket
 import ssl
 import struct
+import subprocess
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 Handler = Callable[["Peer"], Awaitable[None]]
 
@@ -200,3 +205,17 @@ def last(reason: str = "length", tokens: int | None = None) -> dict[str, Any]:
     if tokens is not None:
         value["usage"] = {"prompt_tokens": 7, "completion_tokens": tokens, "total_tokens": 7 + tokens}
     return value
+
+
+def self_signed(folder: Path) -> tuple[Path, ssl.SSLContext]:
+    """A certificate for 127.0.0.1 that nobody signed, and the context of a server that shows it."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed: no certificate to show")
+    shown, key = folder / "certificate.pem", folder / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command += ["-keyout", str(key), "-out", str(shown), "-days", "2", "-subj", "/CN=127.0.0.1"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(shown, key)
+    return shown, context
