@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 from auditor.cli.root import COMMANDS
+from auditor.core.bases.numerators import NUMERATORS
+from auditor.core.bases.others import OTHERS
 from auditor.core.checks import CHECKS
 from auditor.errors import Exit
 from auditor.terms import TERMS, VerdictKind
@@ -41,14 +43,31 @@ def checks() -> str:
     return _table(("check", "question", "a failure is"), rows)
 
 
+def bases() -> str:
+    """The counting rules: those over several clocks in one row."""
+    rows = [
+        (f"`{n.id}/`{', '.join(n.clocks)}", n.name, f"`{n.formula}`", n.unit, "yes" if n.is_honest else "", n.needs)
+        for n in NUMERATORS
+    ]
+    rows += [(f"`{b.id}`", b.name, f"`{b.formula}`", b.unit, "yes" if b.is_honest else "", b.needs) for b in OTHERS]
+    return _table(("rule", "counts", "formula", "unit", "honest", "needs"), rows)
+
+
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     return "\n".join(lines)
 
 
-PARTS = {"commands": commands, "verdicts": verdicts, "exits": exits, "glossary": glossary, "checks": checks}
-FILES = ("README.md", "docs/verdicts.md", "docs/glossary.md")
+PARTS = {
+    "bases": bases,
+    "commands": commands,
+    "verdicts": verdicts,
+    "exits": exits,
+    "glossary": glossary,
+    "checks": checks,
+}
+FILES = ("README.md", "docs/verdicts.md", "docs/glossary.md", "docs/explain.md")
 
 
 def refreshed(text: str) -> str:

@@ -19,6 +19,8 @@ class MeasuredCell:
     bases: tuple[BasisValue, ...]
     limit: float
     """Relative half-width above which an interval matches nothing."""
+    is_rehearsal: bool
+    """Whether the server was the embedded one."""
 
 
 def measured_cell(path: Path, key: str | None, case: Case, gpus: int | None = None) -> MeasuredCell:
@@ -39,4 +41,4 @@ def measured_cell(path: Path, key: str | None, case: Case, gpus: int | None = No
     observed = told if isinstance(told, int) and not isinstance(told, bool) else None
     load = Load(cell.streams, gpus or observed or case.hardware.count)
     lines = [line for line in ledger.exchanges if line.cell == wanted]
-    return MeasuredCell(cell, load, bases_of(cell, load, lines), plan.tolerance.max_half_width)
+    return MeasuredCell(cell, load, bases_of(cell, load, lines), plan.tolerance.max_half_width, plan.rehearsal)

@@ -22,6 +22,7 @@ def explain_cell(
     *,
     delivered_id: str,
     limit: float,
+    is_rehearsal: bool = False,
     witnesses: Sequence[Witness] = (),
 ) -> Explanation | None:
     """Which rules turn what this cell delivered into the claim; None where the claim states no number.
@@ -40,7 +41,7 @@ def explain_cell(
     found = explain(
         claim,
         [reading_of(value, claim, limit) for value in bases],
-        given=f"cell {cell.cell}, {_plural(len(cell.rounds), 'repeat')}, {_plural(load.streams, 'stream')}",
+        given=_given(cell, load, is_rehearsal=is_rehearsal),
         delivered=estimate,
         delivered_id=delivered.id if delivered and estimate else None,
         limit=limit,
@@ -102,6 +103,12 @@ def _served(cell: CellLedger, load: Load, rate: BasisValue, setting: Setting | N
         reasoning=setting.reasoning,
         decode_s=(setting.output_tokens - setting.first_tokens) * setting.token_ns / 1e9,
     )
+
+
+def _given(cell: CellLedger, load: Load, *, is_rehearsal: bool) -> str:
+    words = f"cell {cell.cell}, {_plural(len(cell.rounds), 'repeat')}, {_plural(load.streams, 'stream')}"
+    aside = "a rehearsal on the embedded server, which cannot stand for the claim's hardware"
+    return f"{words}; {aside}" if is_rehearsal else words
 
 
 def _plural(count: int, noun: str) -> str:

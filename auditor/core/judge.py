@@ -72,7 +72,16 @@ def judge(
     limit = plan.tolerance.max_half_width
     explanation = None
     if cell:
-        explanation = explain_cell(case, cell, load, bases, delivered_id=judged_on, limit=limit, witnesses=witnesses)
+        explanation = explain_cell(
+            case,
+            cell,
+            load,
+            bases,
+            delivered_id=judged_on,
+            limit=limit,
+            is_rehearsal=plan.rehearsal,
+            witnesses=witnesses,
+        )
     matching = explanation.matches if explanation else ()
     backed = explanation.explained_by if explanation else ()
     decision = decide(claimed, delivered, findings, rows, matching, bases, plan, backed=backed)

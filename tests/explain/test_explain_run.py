@@ -203,3 +203,11 @@ def test_a_cell_that_is_not_there_and_a_run_that_was_not_judged(audit, run: Path
     fresh = make_run(tmp_path / "fresh", Cells(subject=((stream,),), has_scrapes=False))
     code, _, err = audit("bases", fresh)
     assert (code, "`audit judge` makes its ledger" in err) == (2, True)
+
+
+def test_a_rehearsal_is_said_to_be_one(audit, tmp_path: Path) -> None:
+    stream = recording("llamacpp", "draft/chat_stream_tpt")
+    path = make_run(tmp_path / "rehearsal", Cells(subject=((stream,),)), rehearsal=True)
+    judge_folder(path)
+    _, out, _ = audit("explain", FORK, "--run", path)
+    assert "a rehearsal on the embedded server" in " ".join(out.split())
