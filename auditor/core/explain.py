@@ -144,7 +144,9 @@ def backs(witness: Witness, reading: Reading, claim: Number) -> bool:
     The claimant's own artefact must hold a figure that is the claimed number; what a fork prints must follow the rule
     at two settings.
     """
-    if witness.rule != reading.id or not (witness.artefact_sha256 and witness.origin and witness.at):
+    if witness.rule not in (reading.id, reading.id.split("/")[0]) or not (
+        witness.artefact_sha256 and witness.origin and witness.at
+    ):
         return False
     if witness.kind == "claimant":
         return any(figure.low <= claim.high and figure.high >= claim.low for figure in witness.figures)

@@ -88,7 +88,7 @@ class Witness(Record):
     """A stored artefact that speaks for a rule."""
 
     rule: str
-    """Id of the basis."""
+    """Id of the basis; or what it counts, as `drafted`, where the artefact does not tell over which clock."""
     kind: Literal["claimant", "printed"]
     """The claimant's own log or file, which holds the claimed number; or what the fork itself prints, which follows
     the rule at two settings."""

@@ -129,6 +129,8 @@ def printed(*figures: tuple[str, float]) -> Witness:
     [
         (witness(), True),
         (witness(rule="drafted/request"), False),
+        (witness(rule="delivered+drafted"), True),
+        (witness(rule="delivered"), False),
         (witness(artefact_sha256=""), False),
         (witness(origin=""), False),
         (witness(at=""), False),
