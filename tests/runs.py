@@ -303,10 +303,13 @@ def evidence_of(cells: Cells) -> Evidence:
     return assemble([record for records in wire_records(cells) for record in records])
 
 
+_adapters = cache(load_adapters)
+
+
 def account(cells: Cells, recount: Recount | None = None) -> Account:
     """The account of a run on these recordings."""
-    adapters, facts = load_adapters(), facts_of(cells)
-    by_key = {key: adapters[server.kind] for key, server in facts.servers.items()}
+    facts = facts_of(cells)
+    by_key = {key: _adapters()[server.kind] for key, server in facts.servers.items()}
     return account_for(evidence_of(cells), plan_of(cells), by_key, recount)
 
 

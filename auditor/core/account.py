@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from auditor.core.adapter import Adapter
 from auditor.core.counting import Counted, counts_of, rung_reason, tally_of
@@ -12,7 +12,7 @@ from auditor.core.folder import Recount
 from auditor.core.ledger import ExchangeLedger, Ledger, Status, Times
 from auditor.core.plan import Cell, Plan, schedule
 from auditor.core.reading import Stream, read_stream
-from auditor.core.rounds import Scrape, cell_ledger, read_scrapes
+from auditor.core.rounds import Scrape, cell_ledger, contradicted, read_scrapes
 from auditor.core.tally import check_identity
 from auditor.terms import Rung
 
@@ -39,17 +39,20 @@ def account_for(
     cells = {cell.key: cell for cell in plan.cells}
     prompts = {prompt.id: prompt.kind for prompt in plan.prompts}
     final = {exchange.id for exchange in final_attempts(evidence)}
-    counted: list[Counted] = []
-    for exchange in evidence.exchanges:
-        cell = cells.get(str(exchange.meta.get("cell")))
-        if exchange.purpose != "measure" or cell is None or cell.role == "warmup":
-            continue
+
+    def count(exchange: Exchange, *, reads_steps: bool) -> Counted:
+        cell = cells[str(exchange.meta["cell"])]
         again = recount.counts.get(exchange.id) if recount else None
-        item = _count(exchange, cell, adapters[cell.server], prompts, again, is_final=exchange.id in final)
-        # An attempt that was put off is not shown; one that brought something is, though it was sent again.
-        if exchange.id in final or item.stream.deliveries:
-            counted.append(item)
+        adapter = adapters[cell.server]
+        adapter = adapter if reads_steps else replace(adapter, event_is_step=False)
+        return _count(exchange, cell, adapter, prompts, again, is_final=exchange.id in final)
+
+    items = [count(exchange, reads_steps=True) for exchange in evidence.exchanges if _is_measured(exchange, cells)]
+    # An attempt that was put off is not shown; one that brought something is, though it was sent again.
+    items = [item for item in items if item.exchange.id in final or item.stream.deliveries]
     scrapes = read_scrapes(evidence, cells, adapters)
+    doubtful = contradicted(items, scrapes)
+    counted = [count(item.exchange, reads_steps=False) if item.exchange.id in doubtful else item for item in items]
     measured = [cell for cell in plan.cells if cell.role != "warmup"]
     ledgers = [cell_ledger(cell, counted, scrapes) for cell in measured]
     ledger = Ledger(
@@ -64,6 +67,11 @@ def account_for(
         is_recount_independent=recount.is_independent if recount else False,
     )
     return Account(ledger, tuple(counted), scrapes)
+
+
+def _is_measured(exchange: Exchange, cells: Mapping[str, Cell]) -> bool:
+    cell = cells.get(str(exchange.meta.get("cell")))
+    return exchange.purpose == "measure" and cell is not None and cell.role != "warmup"
 
 
 def final_attempts(evidence: Evidence) -> Sequence[Exchange]:

@@ -1,6 +1,7 @@
 """Counts one stream: delivered tokens by every rung of the ladder, and the terms of the reconciliation."""
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from auditor.core.evidence import Exchange
 from auditor.core.ledger import ExchangeLedger
@@ -68,8 +69,8 @@ def tally_of(stream: Stream, delivered: int | None, *, requested: int, event_is_
     if event_is_step:
         return tally.model_copy(update=_from_event_steps(stream))
     final = stream.final
-    drafts = {} if final is None else {"drafted": final.drafted, "accepted": final.accepted}
-    return tally.model_copy(update=drafts)
+    names = ("drafted", "accepted", "verify_steps")
+    return tally if final is None else tally.model_copy(update={name: getattr(final, name) for name in names})
 
 
 def _reasoning(stream: Stream) -> int | None:
@@ -88,7 +89,7 @@ def _from_marked_steps(stream: Stream, steps: tuple[Step, ...]) -> dict[str, int
     A verify step is one step, however many tokens it gave. Tokens that were held back and came together are as many
     steps as the law says, tokens less accepted drafts; those steps are counted apart in `merged_steps`.
     """
-    if any(step.phase is None and not step.drafted for step in steps):
+    if any(not step.drafted and not step.accepted and step.phase is None and step.deliveries > 1 for step in steps):
         return {}  # a step gave several tokens and no draft was counted: this server does not count its drafts
     final = stream.final
     terms: dict[str, int | None] = {
@@ -96,13 +97,24 @@ def _from_marked_steps(stream: Stream, steps: tuple[Step, ...]) -> dict[str, int
         "accepted": (final.accepted or 0) if final else None,
         "draft_width": max((step.drafted or 0 for step in steps if step.phase == "verify"), default=0),
     }
+    overshoot = _overshoot(steps)
+    if overshoot is None:
+        return terms
     merged = sum(_target_steps(step) for step in steps if not step.is_single)
     target = sum(map(_target_steps, steps)) - 1
-    terms |= {"first": 1, "target_steps": target, "merged_steps": merged, "overshoot": steps[-1].overshoot}
+    terms |= {"first": 1, "target_steps": target, "merged_steps": merged, "overshoot": overshoot}
     if all(step.phase is not None for step in steps):
         verify = sum(step.phase == "verify" for step in steps)
         terms |= {"verify_steps": verify, "plain_steps": target - verify}
     return terms
+
+
+def _overshoot(steps: tuple[Step, ...]) -> int | None:
+    """O of the last step; None where it accepted drafts and what it delivered came together with other steps."""
+    trailing = list(takewhile(lambda step: step.phase is None, reversed(steps)))
+    if not trailing:
+        return steps[-1].overshoot
+    return None if any(step.accepted for step in trailing) else 0
 
 
 def _target_steps(step: Step) -> int:

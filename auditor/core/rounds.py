@@ -1,6 +1,6 @@
 """From exchanges to rounds and cells: sums, windows, and what the server's own counters say of the same time."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
@@ -34,7 +34,8 @@ class Scrape:
 
 
 def read_scrapes(evidence: Evidence, cells: Mapping[str, Cell], adapters: Mapping[str, Adapter]) -> tuple[Scrape, ...]:
-    """The scrapes of a run; of several at the same moment, as while waiting for a drain, the last."""
+    """The scrapes of a run; of several at the same moment, as while waiting for a drain, the last, or the sum where each
+    scrape counts from the last."""
     found: dict[tuple[str, int, str], Scrape] = {}
     for exchange in evidence.exchanges:
         if exchange.purpose != "scrape" or exchange.meta.get("cell") not in cells:
@@ -50,6 +51,9 @@ def read_scrapes(evidence: Evidence, cells: Mapping[str, Cell], adapters: Mappin
                 counters = adapters[cells[cell].server].counters(response.body.decode("utf-8", "replace"))
             except ValueError as error:
                 problem = f"unreadable: {error}"
+        earlier = found[cell, repeat, when].counters if (cell, repeat, when) in found else None
+        if counters is not None and counters.is_since_last and earlier is not None:
+            counters = earlier.and_then(counters)
         at_ns = exchange.close_ns or exchange.open_ns or 0
         found[cell, repeat, when] = Scrape(cell, repeat, when, at_ns, counters, problem)
     return tuple(found.values())
@@ -60,6 +64,25 @@ def scrape_lines(scrapes: Iterable[Scrape]) -> Iterator[dict[str, Any]]:
     for scrape in scrapes:
         counters = scrape.counters.model_dump(mode="json", exclude_none=True) if scrape.counters else None
         yield {**asdict(scrape), "counters": counters}
+
+
+def contradicted(counted: Sequence[Counted], scrapes: Iterable[Scrape]) -> set[int]:
+    """Exchanges whose steps, as their events show them, are not those that the server counted: events were merged in a
+    way that looks like steps."""
+    at = {(scrape.cell, scrape.repeat, scrape.when): scrape for scrape in scrapes}
+    rounds: dict[tuple[str, int], list[Counted]] = defaultdict(list)
+    for item in counted:
+        rounds[item.line.cell, item.line.repeat].append(item)
+    found: set[int] = set()
+    for key, items in rounds.items():
+        counters, _ = _difference(at.get((*key, "before")), at.get((*key, "after")))
+        tally = add(item.line.tally for item in items)
+        if counters is None or counters.steps is None or tally.first is None or tally.target_steps is None:
+            continue
+        other, _ = _other_traffic(counters, items, tally.delivered)
+        if other == 0 and tally.first + tally.target_steps != counters.steps:
+            found |= {item.exchange.id for item in items}
+    return found
 
 
 def cell_ledger(cell: Cell, counted: Sequence[Counted], scrapes: Iterable[Scrape]) -> CellLedger | None:
@@ -134,12 +157,21 @@ def _other_traffic(
     not used."""
     if any(item.line.status != "complete" for item in items):
         return None, "not used: an exchange did not complete, and the server may have counted what nobody read"
+    if counters.delivered is None and counters.requests is not None:
+        # A server that counts requests and not tokens: as many as were sent are all our own.
+        is_shared = counters.requests != len(items)
+        return (None, "not used: the server served others too") if is_shared else (0, _unused(counters))
     if counters.delivered is None or delivered is None:
         return None, "not used: they do not count delivered tokens"
     if any(item.line.rung not in COUNTED_BY_SERVER for item in items):
         return None, "not used: the client could not count tokens as the server does"
     other = counters.delivered - delivered
-    return other, "not used: the server served others too" if other else None
+    return other, "not used: the server served others too" if other else _unused(counters)
+
+
+def _unused(counters: Counters) -> str | None:
+    """Which of its counters are passed over, and why."""
+    return "; ".join(f"{name.replace('_', ' ')}: {why}" for name, why in counters.reasons.items()) or None
 
 
 def _filled(tally: Tally, counters: Counters, requests: int) -> Tally:

@@ -1,7 +1,7 @@
 """The steps of the target model behind the events of a stream; where a server merged some it shows none."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from auditor.core.adapter import Details
@@ -52,7 +52,7 @@ class Step:
         """Tokens past the end if it is the last: 1 + a - n of a verify step; None where it cannot be told."""
         if self.phase == "verify":
             return None if self.accepted is None or self.tokens is None else 1 + self.accepted - self.tokens
-        return 0 if self.phase or self.is_single else None
+        return None if self.accepted else 0
 
 
 def steps_of(deliveries: Sequence[Delivery], final: Details | None, *, event_is_step: bool) -> tuple[Step, ...] | None:
@@ -73,35 +73,50 @@ def steps_of(deliveries: Sequence[Delivery], final: Details | None, *, event_is_
 def _marked_steps(deliveries: Sequence[Delivery], final: Details | None) -> Iterator[Step]:
     """Steps where each event names its step and the counts of drafts so far (llama.cpp).
 
-    A token that has no event of its own, as the end-of-sequence token, is told by the last counts alone.
+    Text that was held back comes with a later event, whose several tokens then belong to several steps. A token that
+    has no event of its own, as the end-of-sequence token, is told by the last counts alone.
     """
+    groups = list(_groups(deliveries, final))
+    never_drafted = not any(group.drafted for group in groups)
+    for position, group in enumerate(groups):
+        own = deliveries[group.first : group.first + group.deliveries]
+        following = groups[position + 1] if position + 1 < len(groups) else None
+        is_held = following is not None and _begins_with_held(deliveries, following)
+        yield replace(group, phase=_phase(group, own, is_first=position == 0, is_held=is_held, is_plain=never_drafted))
+
+
+def _groups(deliveries: Sequence[Delivery], final: Details | None) -> Iterator[Step]:
+    """Deliveries under one mark, with what was counted since the mark before."""
     marks = [(index + 1, delivery.details) for index, delivery in enumerate(deliveries)]
     if final is not None and final.step is not None:
         marks.append((len(deliveries), final))
     start, before = 0, (0, 0, 0)
-    is_first = True
     for position, (end, details) in enumerate(marks):
         following = marks[position + 1][1] if position + 1 < len(marks) else None
         if details is None or (following is not None and following.step == details.step):
             continue
         now = (details.tokens or 0, details.drafted or 0, details.accepted or 0)
         tokens, drafted, accepted = (after - earlier for after, earlier in zip(now, before, strict=True))
-        if not tokens and not drafted:
-            continue
-        own = deliveries[start:end]
-        yield Step(start, end - start, tokens, drafted, accepted, _phase(own, tokens, drafted, accepted, is_first))
-        start, before, is_first = end, now, False
+        if tokens or drafted:
+            yield Step(start, end - start, tokens, drafted, accepted, None)
+            start, before = end, now
 
 
-def _phase(own: Sequence[Delivery], tokens: int, drafted: int, accepted: int, is_first: bool) -> str | None:
-    """What a marked step was.
+def _begins_with_held(deliveries: Sequence[Delivery], group: Step) -> bool:
+    tokens = deliveries[group.first].tokens if group.deliveries else group.tokens
+    return tokens != 1
 
-    Held-back text hides the border between steps: more tokens came than one step can give. Several events with tokens
-    and no draft are a step whose drafts are not counted.
+
+def _phase(group: Step, own: Sequence[Delivery], *, is_first: bool, is_held: bool, is_plain: bool) -> str | None:
+    """What a group was, or None where it holds tokens of several steps or not all of its own.
+
+    `is_held` says that the next event brings text that was held back, `is_plain` that nothing was drafted at all.
     """
-    if drafted:
-        return "verify" if not is_first and 1 <= tokens <= accepted + 1 else None
-    if tokens != 1 and sum(1 for delivery in own if delivery.tokens) > 1:
+    tokens, accepted = group.tokens or 0, group.accepted or 0
+    if group.drafted:
+        is_merged = is_first or any(delivery.tokens != 1 for delivery in own) or (not own and tokens > 1)
+        return None if is_merged or (is_held and tokens <= accepted) else "verify"
+    if tokens != 1 and (not is_plain or sum(1 for delivery in own if delivery.tokens) > 1):
         return None
     return "first" if is_first else "plain"
 
