@@ -53,9 +53,12 @@ class Recording:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON that was asked."""
-        text = self.request.partition(b"\r\n\r\n")[2]
-        return json.loads(text) if text.strip() else {}
+        """The JSON object that was asked; empty where it was none."""
+        try:
+            value = json.loads(self.request.partition(b"\r\n\r\n")[2])
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
 
     @property
     def usage(self) -> dict[str, Any] | None:

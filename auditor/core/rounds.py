@@ -34,8 +34,7 @@ class Scrape:
 
 
 def read_scrapes(evidence: Evidence, cells: Mapping[str, Cell], adapters: Mapping[str, Adapter]) -> tuple[Scrape, ...]:
-    """The scrapes of a run; of several at the same moment, as while waiting for a drain, the last, or the sum where each
-    scrape counts from the last."""
+    """The scrapes of a run; of several at the same moment, as while waiting for a drain, the last."""
     found: dict[tuple[str, int, str], Scrape] = {}
     for exchange in evidence.exchanges:
         if exchange.purpose != "scrape" or exchange.meta.get("cell") not in cells:
@@ -51,9 +50,6 @@ def read_scrapes(evidence: Evidence, cells: Mapping[str, Cell], adapters: Mappin
                 counters = adapters[cells[cell].server].counters(response.body.decode("utf-8", "replace"))
             except ValueError as error:
                 problem = f"unreadable: {error}"
-        earlier = found[cell, repeat, when].counters if (cell, repeat, when) in found else None
-        if counters is not None and counters.is_since_last and earlier is not None:
-            counters = earlier.and_then(counters)
         at_ns = exchange.close_ns or exchange.open_ns or 0
         found[cell, repeat, when] = Scrape(cell, repeat, when, at_ns, counters, problem)
     return tuple(found.values())
