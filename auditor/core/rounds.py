@@ -153,21 +153,12 @@ def _other_traffic(
     not used."""
     if any(item.line.status != "complete" for item in items):
         return None, "not used: an exchange did not complete, and the server may have counted what nobody read"
-    if counters.delivered is None and counters.requests is not None:
-        # A server that counts requests and not tokens: as many as were sent are all our own.
-        is_shared = counters.requests != len(items)
-        return (None, "not used: the server served others too") if is_shared else (0, _unused(counters))
     if counters.delivered is None or delivered is None:
         return None, "not used: they do not count delivered tokens"
     if any(item.line.rung not in COUNTED_BY_SERVER for item in items):
         return None, "not used: the client could not count tokens as the server does"
     other = counters.delivered - delivered
-    return other, "not used: the server served others too" if other else _unused(counters)
-
-
-def _unused(counters: Counters) -> str | None:
-    """Which of its counters are passed over, and why."""
-    return "; ".join(f"{name.replace('_', ' ')}: {why}" for name, why in counters.reasons.items()) or None
+    return other, "not used: the server served others too" if other else None
 
 
 def _filled(tally: Tally, counters: Counters, requests: int) -> Tally:
