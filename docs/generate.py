@@ -9,6 +9,7 @@ from auditor.cli.root import COMMANDS
 from auditor.core.bases.numerators import NUMERATORS
 from auditor.core.bases.others import OTHERS
 from auditor.core.checks import CHECKS
+from auditor.core.enginelogs import ENGINES
 from auditor.errors import Exit
 from auditor.terms import TERMS, VerdictKind
 
@@ -53,6 +54,12 @@ def bases() -> str:
     return _table(("rule", "counts", "formula", "unit", "honest", "needs"), rows)
 
 
+def engine_logs() -> str:
+    """The engines whose logs are read."""
+    rows = [(e.title, e.seen, e.averaging, "<br>".join(e.cannot_tell)) for e in ENGINES]
+    return _table(("engine", "lines seen", "a line averages", "cannot be told from it"), rows)
+
+
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
@@ -61,13 +68,14 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 PARTS = {
     "bases": bases,
+    "engine-logs": engine_logs,
     "commands": commands,
     "verdicts": verdicts,
     "exits": exits,
     "glossary": glossary,
     "checks": checks,
 }
-FILES = ("README.md", "docs/verdicts.md", "docs/glossary.md", "docs/explain.md")
+FILES = ("README.md", "docs/verdicts.md", "docs/glossary.md", "docs/explain.md", "docs/engine-logs.md")
 
 
 def refreshed(text: str) -> str:

@@ -8,11 +8,13 @@ from auditor.core.enginelogs.passes import Passes
 from auditor.core.enginelogs.rates import ACCEPTED, DELIVERED, DRAFTED, LAST_SECONDS, PROMPT, SO_FAR, Rates, RateSummary
 from auditor.core.enginelogs.requestcheck import RequestChecks
 from auditor.core.enginelogs.result import LogReading
-from auditor.core.enginelogs.witnesses import Witness
+from auditor.core.enginelogs.witnesses import LogWitness
 from auditor.review.serverlog import ServerLog
 
 _LISTED = 20
 """Lines that are listed; all that were kept are in the JSON."""
+_PER_ENGINE = ("vllm", "sglang", "lmdeploy")
+"""Engines whose lines are of one engine or rank among several."""
 _STATES = {
     "agrees": "agree within rounding",
     "more": "print more than their drafts gave, which is always possible",
@@ -34,7 +36,7 @@ def text_of(log: ServerLog) -> str:
     return "\n".join(_lines(log))
 
 
-def witness_lines(witnesses: tuple[Witness, ...], claimed: str) -> list[str]:
+def witness_lines(witnesses: tuple[LogWitness, ...], claimed: str) -> list[str]:
     """What of the log meets a claimed number, one line each."""
     if not witnesses:
         return [f"No figure of this log is {claimed}."]
@@ -68,14 +70,18 @@ def _head(reading: LogReading) -> Iterator[str]:
         yield "Span         no line with figures: nothing ran for an interval, or such lines were switched off"
         return
     sources = f" of {', '.join(reading.sources[:4])}" if reading.sources else ""
+    plural = "" if reading.intervals == 1 else "s"
     more = f" and {len(reading.sources) - 4} more" if len(reading.sources) > 4 else ""
     if reading.first.text:
         date = f" ({reading.first.reason})" if reading.first.reason else ""
-        span = f"{reading.first.text} to {reading.last.text}{date}"
+        both = f"{reading.first.text} to {reading.last.text}"
+        span = f"{reading.first.text if reading.first == reading.last else both}{date}"
     else:
         span = reading.first.reason or ""
-    yield f"Span         {span}; {reading.intervals:,} intervals{sources}{more}"
+    yield f"Span         {span}; {reading.intervals:,} interval{plural}{sources}{more}"
     yield f"A line is    {reading.averaging}"
+    if len(reading.sources) > 1 and reading.rates.by_time is None and reading.engine in _PER_ENGINE:
+        yield "             several engines print here: what the server delivered is their sum, which no line holds"
 
 
 def _facts(reading: LogReading) -> Iterator[str]:

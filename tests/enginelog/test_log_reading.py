@@ -15,6 +15,7 @@ from auditor.core.enginelogs import (
     LogReader,
     LogReading,
     WitnessKind,
+    backing,
     entries_of,
     witnesses,
 )
@@ -196,6 +197,36 @@ def test_several_requests_make_an_aggregate() -> None:
 
 def test_a_figure_that_only_rounds_near_the_number_is_no_witness() -> None:
     assert of_file(SM120, claim=(109.805, 109.815))[0].witnesses == ()
+
+
+def test_a_witness_backs_the_rule_that_its_figure_counts() -> None:
+    from auditor.core.explain import Number, backs
+    from auditor.core.explanation import Reading
+
+    def reading(rule: str) -> Reading:
+        return Reading(id=rule, name=rule, formula="", unit="tokens/s", is_honest=False, state="meets")
+
+    found = {w.kind: backing(w, "2026-12-01") for w in of_file(SM120, claim=(0.0, 1e9))[0].witnesses}
+    assert found[WitnessKind.PROMPT] is None
+    rules = {kind.value: witness.rule for kind, witness in found.items() if witness is not None}
+    assert rules == {
+        "delivered": "delivered", "accepted": "accepted", "drafted": "drafted", "peak": "log/best", "mean": "log/mean",
+    }  # fmt: skip
+    drafted = backing(of_file(SM120, claim=(109.75, 109.85))[0].witnesses[0], "2026-12-01")
+    assert drafted is not None
+    assert drafted.origin == "engine.log, vLLM, Engine 000, line 44, which prints 05-15 03:22:31"
+    assert (drafted.figures[0].text, drafted.figures[0].low, drafted.figures[0].high) == ("109.80", 109.795, 109.805)
+    claim = Number(low=109.75, high=109.85, text="109.8 tok/s")
+    assert backs(drafted, reading("drafted/system"), claim)
+    assert not backs(drafted, reading("delivered/system"), claim)
+
+
+def test_every_counting_rule_that_a_log_speaks_for_exists() -> None:
+    from auditor.core.bases import BASES
+    from auditor.core.enginelogs.backing import RULES
+
+    known = {basis.id for basis in BASES} | {basis.id.partition("/")[0] for basis in BASES}
+    assert set(RULES.values()) <= known
 
 
 def figures(intervals: tuple[Interval, ...]) -> list[tuple[object, ...]]:

@@ -1,9 +1,10 @@
 """Engine logs: lines in, records out. Pure; files are opened by `auditor.review.serverlog`."""
 
+from auditor.core.enginelogs.backing import backing
 from auditor.core.enginelogs.reading import ENGINES, KEPT, LogReader, entries_of
 from auditor.core.enginelogs.records import Interval, LogEntry, Scope
 from auditor.core.enginelogs.result import LogReading
-from auditor.core.enginelogs.witnesses import Artefact, Witness, WitnessKind, witnesses
+from auditor.core.enginelogs.witnesses import Artefact, LogWitness, WitnessKind, witnesses
 
 __all__ = [
     "ENGINES",
@@ -13,9 +14,10 @@ __all__ = [
     "LogEntry",
     "LogReader",
     "LogReading",
+    "LogWitness",
     "Scope",
-    "Witness",
     "WitnessKind",
+    "backing",
     "entries_of",
     "witnesses",
 ]

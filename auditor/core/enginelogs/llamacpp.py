@@ -104,6 +104,7 @@ LLAMACPP = EngineLog(
              b"print_timing: id"),
     parse=parse,
     joiner=Requests,
+    seen="live: xllamacpp 2026.10; older shapes in public threads",
     averaging="one request from its first token to its last; `tg_3s` the last three seconds or more of one request",
     cannot_tell=(
         "The rate of all slots together: each line is one request.",

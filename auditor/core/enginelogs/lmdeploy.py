@@ -48,6 +48,7 @@ LMDEPLOY = EngineLog(
     needles=(b"Avg thr (in/out)",),
     parse=parse,
     joiner=lambda: Each(_interval),
+    seen="in a public thread (February 2026); the part on drafts from source, not seen live",
     averaging="one data-parallel rank over ten seconds, idle time included",
     cannot_tell=(
         "The rate of a single stream, unless one request ran: a line adds up all requests of its rank.",

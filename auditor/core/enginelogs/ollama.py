@@ -99,6 +99,7 @@ OLLAMA = EngineLog(
     needles=(b"total duration:", b"load duration:", b"eval duration:", b"eval count:", b"eval rate:"),
     parse=parse,
     joiner=_Blocks,
+    seen="in public threads; its server not seen live",
     averaging="one answer",
     cannot_tell=(
         "Drafts and acceptance: Ollama does not pass them on.",

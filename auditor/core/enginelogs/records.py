@@ -149,6 +149,8 @@ class EngineLog:
     parse: Callable[[str], Iterator[Parsed]]
     """The entries of one line; none for a line that is torn."""
     joiner: Callable[[], Joiner]
+    seen: str
+    """Where its lines were seen, or that they were not seen live."""
     averaging: str
     """What a line averages, in words."""
     cannot_tell: tuple[str, ...]

@@ -8,7 +8,7 @@ from auditor.core.enginelogs.passes import Passes
 from auditor.core.enginelogs.rates import Rates
 from auditor.core.enginelogs.requestcheck import RequestChecks
 from auditor.core.enginelogs.stamps import Stamp
-from auditor.core.enginelogs.witnesses import Artefact, Witness
+from auditor.core.enginelogs.witnesses import Artefact, LogWitness
 from auditor.core.facts import Fact, FactName
 from auditor.core.record import Record
 
@@ -61,4 +61,4 @@ class LogReading(Record):
     """Lines of other ranks, which repeat what the first says."""
     others: dict[str, int] = {}
     """Other engines whose lines were seen, and their intervals."""
-    witnesses: tuple[Witness, ...] = ()
+    witnesses: tuple[LogWitness, ...] = ()

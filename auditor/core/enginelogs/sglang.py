@@ -84,6 +84,7 @@ SGLANG = EngineLog(
     needles=(b"Decode batch", b"Prefill batch"),
     parse=parse,
     joiner=lambda: Each(_interval),
+    seen="in public threads (2025 to 0.5.18); other shapes from source, not seen live",
     averaging="one data-parallel rank from one decode line to the next (40 passes unless set); waits and prefill count",
     cannot_tell=(
         "The rate of a single stream, unless one request ran: a line adds up all requests of its rank.",

@@ -52,6 +52,7 @@ TABBYAPI = EngineLog(
     needles=(b"tokens generated in ",),
     parse=parse,
     joiner=lambda: Each(_interval),
+    seen="from source, not seen live",
     averaging="one answer from its first token; all its tokens, the first included, are divided by that time",
     cannot_tell=(
         "The rate of several answers together: each line is one answer.",

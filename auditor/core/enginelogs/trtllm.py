@@ -61,6 +61,7 @@ TRTLLM = EngineLog(
     needles=(b"iter = ",),
     parse=parse,
     joiner=lambda: Each(_interval),
+    seen="in public threads (April 2025); later shapes from source, not seen live",
     averaging="one pass of the engine on rank 0",
     cannot_tell=(
         "A delivered rate: the lines count scheduled tokens, with drafts and with the padding of CUDA graphs.",

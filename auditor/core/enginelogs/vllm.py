@@ -121,6 +121,7 @@ VLLM = EngineLog(
     needles=(b"Avg prompt throughput: ", *NEEDLES),
     parse=parse,
     joiner=_Pairs,
+    seen="live: 0.24 on an H200, 0.32 on a processor; a public log of a 0.20 fork on SM120; older in public threads",
     averaging="one engine over one logging interval (VLLM_LOG_STATS_INTERVAL, 10 s unless set), idle time included",
     cannot_tell=(
         "The rate of a single stream, unless one request ran: a line adds up all requests of its engine.",

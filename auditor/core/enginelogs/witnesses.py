@@ -22,7 +22,7 @@ from auditor.core.record import Record
 
 
 class WitnessKind(StrEnum):
-    """What a figure counts, and how it was chosen among the lines."""
+    """What a figure counts, and how it was chosen among the lines; `rule_of` gives the counting rule."""
 
     DELIVERED = "delivered"
     """The delivered rate of a line."""
@@ -55,7 +55,7 @@ class Artefact(Record):
     """Bytes."""
 
 
-class Witness(Record):
+class LogWitness(Record):
     """A figure of a log that meets a claimed number."""
 
     kind: WitnessKind
@@ -136,7 +136,7 @@ class WitnessTally:
                 share = EXACT.divide(number.value, Decimal(interval.running))
                 self._note(WitnessKind.PER_STREAM, interval, line, _cut(share, number), share)
 
-    def finish(self, artefact: Artefact, engine: str) -> tuple[Witness, ...]:
+    def finish(self, artefact: Artefact, engine: str) -> tuple[LogWitness, ...]:
         """Every kind that has a figure which meets the number."""
         found = [
             _witness(kind, seen, artefact, engine)
@@ -164,7 +164,7 @@ class WitnessTally:
 
 def witnesses(
     intervals: Iterable[Interval], claim_low: float, claim_high: float, *, artefact: Artefact, engine: str
-) -> tuple[Witness, ...]:
+) -> tuple[LogWitness, ...]:
     """The figures of these intervals that lie between two numbers, one of each kind, the first line of each."""
     tally = WitnessTally(Decimal(repr(claim_low)), Decimal(repr(claim_high)))
     for interval in intervals:
@@ -176,7 +176,7 @@ def _cut(number: Decimal, like: Printed) -> str:
     return str(quantized(number, like.decimals))
 
 
-def _witness(kind: WitnessKind, seen: _Seen, artefact: Artefact, engine: str) -> Witness:
+def _witness(kind: WitnessKind, seen: _Seen, artefact: Artefact, engine: str) -> LogWitness:
     assert seen.first is not None
     interval, line, text, value = seen.first
     if kind is WitnessKind.PER_STREAM:
@@ -185,7 +185,7 @@ def _witness(kind: WitnessKind, seen: _Seen, artefact: Artefact, engine: str) ->
     else:
         with_running = f", {interval.running} requests running" if kind is WitnessKind.AGGREGATE else ""
         sentence = f"the log prints {text} tok/s as {_WORDS[kind]} at line {line}{with_running}"
-    return Witness(
+    return LogWitness(
         kind=kind,
         sentence=f"{sentence}; {seen.meeting} of {seen.all} such lines meet the number",
         text=text,
@@ -200,8 +200,8 @@ def _witness(kind: WitnessKind, seen: _Seen, artefact: Artefact, engine: str) ->
     )
 
 
-def _peak(interval: Interval, best: tuple[Printed, int], lines: int, artefact: Artefact, engine: str) -> Witness:
-    return Witness(
+def _peak(interval: Interval, best: tuple[Printed, int], lines: int, artefact: Artefact, engine: str) -> LogWitness:
+    return LogWitness(
         kind=WitnessKind.PEAK,
         sentence=f"the log prints {best[0]} tok/s as generation throughput at line {best[1]}, the best of its"
         f" {lines} lines",
@@ -217,9 +217,9 @@ def _peak(interval: Interval, best: tuple[Printed, int], lines: int, artefact: A
     )
 
 
-def _mean(delivered: RateTally, artefact: Artefact, engine: str) -> Witness:
+def _mean(delivered: RateTally, artefact: Artefact, engine: str) -> LogWitness:
     text = str(quantized(delivered.mean, delivered.decimals))
-    return Witness(
+    return LogWitness(
         kind=WitnessKind.MEAN,
         sentence=f"{text} tok/s is the mean of the generation throughput that {delivered.lines} lines print",
         text=text,
