@@ -14,6 +14,7 @@ from pathlib import Path
 
 from auditor import __version__
 from auditor.capture.access import Access, access_to
+from auditor.capture.asking import route_of
 from auditor.capture.local import LocalServer
 from auditor.capture.measure import INTERRUPTED, Measured, Watch, measure
 from auditor.capture.probe import probe
@@ -23,7 +24,7 @@ from auditor.core import folder as names
 from auditor.core.account import Account, account_for
 from auditor.core.adapter import Adapter
 from auditor.core.claim import Case, Claim
-from auditor.core.facts import HostFacts, RunFacts, ServerFacts
+from auditor.core.facts import Api, HostFacts, RunFacts, ServerFacts
 from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write
 from auditor.core.judge import judge
 from auditor.core.plan import Plan
@@ -66,7 +67,7 @@ class Job:
     folder: Path
     command: str
     api_key: str | None = field(default=None, repr=False)
-    api: str = "chat"
+    api: Api = "chat"
     model: str | None = None
     kind: str | None = None
     tokenizer: str | None = None
@@ -102,7 +103,9 @@ async def look(job: Job, access: Mapping[str, Access]) -> tuple[RunFacts, Plan]:
                 model=choice.launched.model if choice.launched else job.model,
                 kind=job.kind,
             )
-        servers.append(facts.model_copy(update={"api": job.api}))
+        facts = facts.model_copy(update={"api": job.api})
+        route_of(adapters[facts.kind], facts)
+        servers.append(facts)
     make = make_rehearsal if all(server.embedded for server in servers) else make_plan
     digest = sha256(job.claim_bytes)
     plan = make(job.case, digest, servers, job.wishes, seed=job.seed, tool_version=__version__)

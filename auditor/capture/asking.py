@@ -1,6 +1,7 @@
 """Requests as they are sent: their bodies, and which extra fields a server takes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -8,15 +9,15 @@ import httpx
 
 from auditor.capture.sending import Reply, patiently, send
 from auditor.capture.stream import CapturingTransport, Flight
-from auditor.core.adapter import Adapter
+from auditor.core.adapter import Adapter, Question, Route
 from auditor.core.chunks import DONE, ChunkError, read_chunk
-from auditor.core.facts import ServerFacts
+from auditor.core.evidence import reader_of
+from auditor.core.facts import Fact, FactName, ServerFacts
+from auditor.core.http1 import Head
 from auditor.core.plan import Plan, Request
 from auditor.core.prompts import Message
-from auditor.core.sse import EventReader
-from auditor.errors import ServerError
+from auditor.errors import ServerError, UsageError
 
-PATHS = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
 _REFUSES_FIELDS = (400, 422)
 _TRIAL_TOKENS = 4
 
@@ -31,36 +32,42 @@ class Target:
     transport: CapturingTransport
 
     @property
+    def route(self) -> Route:
+        """How it is asked; raises UsageError."""
+        return route_of(self.adapter, self.facts)
+
+    @property
     def url(self) -> str:
         """Where its answers come from."""
-        return self.facts.url + PATHS[self.facts.api]
+        return self.facts.url + self.route.path
 
     @property
     def metrics_url(self) -> str | None:
         """Where its counters are; None where it has none."""
-        return self.facts.url + self.adapter.metrics_path if self.facts.metrics and self.adapter.metrics_path else None
+        return self.facts.url + self.facts.metrics_path if self.facts.metrics_path else None
 
 
-def body_of(request: Request, plan: Plan, facts: ServerFacts) -> dict[str, Any]:
+def route_of(adapter: Adapter, facts: ServerFacts) -> Route:
+    """How a server is asked; raises UsageError where it has no such API that is known."""
+    if (route := adapter.route(facts.api)) is not None:
+        return route
+    what = f"no API of its own is known of {adapter.title}"
+    raise UsageError(what, where=facts.url, remedy="leave --api out, or give --api completions")
+
+
+def body_of(request: Request, plan: Plan, target: Target) -> dict[str, Any]:
     """The JSON body of a planned request for this server."""
-    body = _body(facts, request.messages, request.max_tokens, plan.temperature)
-    if plan.top_p is not None:
-        body["top_p"] = plan.top_p
-    return body
+    asked = Question(target.facts.model, request.messages, request.max_tokens, plan.temperature, plan.top_p)
+    return merged(target.route.body(asked), target.facts.request_fields)
 
 
-def _body(facts: ServerFacts, messages: tuple[Message, ...], max_tokens: int, temperature: float) -> dict[str, Any]:
-    said: dict[str, Any] = {"messages": [message.model_dump() for message in messages]}
-    if facts.api == "completions":
-        said = {"prompt": "\n\n".join(message.content for message in messages)}
-    return {
-        "model": facts.model,
-        **said,
-        "max_tokens": max_tokens,
-        "temperature": temperature,
-        "stream": True,
-        **facts.request_fields,
-    }
+def merged(body: dict[str, Any], fields: Mapping[str, object]) -> dict[str, Any]:
+    """The body with extra fields; a group of fields that is in both holds those of both."""
+    found = dict(body)
+    for name, value in fields.items():
+        own = found.get(name)
+        found[name] = {**own, **value} if isinstance(own, dict) and isinstance(value, Mapping) else value
+    return found
 
 
 async def negotiate(target: Target, plan: Plan) -> ServerFacts:
@@ -69,18 +76,19 @@ async def negotiate(target: Target, plan: Plan) -> ServerFacts:
     A server that refuses is asked again without the fields it names, or without all of them where it names none.
     Raises ServerError when it refuses a request without extra fields.
     """
-    adapter = target.adapter
-    fields: dict[str, Any] = {"stream_options": {"include_usage": True}, **adapter.request_fields}
+    route = target.route
+    fields: dict[str, Any] = dict(route.request_fields)
     if plan.ignore_eos:
-        fields |= adapter.length_fields
+        fields = merged(fields, route.length_fields)
     dropped: dict[str, str] = {}
     while True:
         facts = target.facts.model_copy(update={"request_fields": fields, "dropped_fields": dropped})
-        reply = await patiently(partial(_try, target, facts, plan))
+        reply = await patiently(partial(_try, replace(target, facts=facts), plan))
         words = reply.problem
-        within = _error_within(reply.data) if words is None else None
+        events = [] if words is not None else _events(reply, target)
+        within = next((error for _, error in events if error), None)
         if words is None and within is None:
-            return facts
+            return facts.model_copy(update={"facts": _with_seen(target, facts, events)})
         if not fields or (within is None and reply.status not in _REFUSES_FIELDS):
             raise _refused(reply, within, facts)
         said = words or within or ""
@@ -89,29 +97,40 @@ async def negotiate(target: Target, plan: Plan) -> ServerFacts:
         fields = {name: value for name, value in fields.items() if name not in named}
 
 
-async def _try(target: Target, facts: ServerFacts, plan: Plan, attempt: int) -> Reply:
+async def _try(target: Target, plan: Plan, attempt: int) -> Reply:
     """A short request, as the measured ones will be."""
-    hello = (Message(role="user", content="Say hello."),)
+    hello = Question(target.facts.model, (Message(role="user", content="Say hello."),), _TRIAL_TOKENS, 0.0)
+    body = merged(target.route.body(hello), target.facts.request_fields)
     flight = Flight(
         {"purpose": "probe", "attempt": attempt},
         first_token_ns=plan.stop.first_token_ns,
         stall_ns=plan.stop.stall_ns,
         keep=True,
     )
-    return await send(target.client, target.url, _body(facts, hello, _TRIAL_TOKENS, 0.0), flight)
+    return await send(target.client, target.url, body, flight)
 
 
-def _error_within(stream: bytes) -> str | None:
-    """The first error object in an event stream."""
-    for event in EventReader().feed(stream + b"\n\n"):
-        if event.data.strip() != DONE:
-            try:
-                chunk = read_chunk(event.data)
-            except ChunkError:
-                continue
-            if chunk.error:
-                return chunk.error
-    return None
+def _events(reply: Reply, target: Target) -> list[tuple[dict[str, Any], str | None]]:
+    """The events of the trial, each with the error in it."""
+    shape = target.route.shape()
+    found = []
+    for event in reader_of(Head(200, "", reply.fields)).feed(reply.data + b"\n\n"):
+        if event.data.strip() == DONE:
+            continue
+        try:
+            chunk = read_chunk(event.data, shape)
+        except ChunkError:
+            continue
+        found.append((chunk.raw, chunk.error))
+    return found
+
+
+def _with_seen(
+    target: Target, facts: ServerFacts, events: list[tuple[dict[str, Any], str | None]]
+) -> dict[FactName, Fact]:
+    """The facts, and those that only an answer tells."""
+    seen = target.adapter.seen(event for event, _ in events)
+    return {**seen, **{name: fact for name, fact in facts.facts.items() if fact.value is not None or name not in seen}}
 
 
 def _refused(reply: Reply, within: str | None, facts: ServerFacts) -> ServerError:

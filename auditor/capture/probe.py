@@ -6,6 +6,7 @@ client must not be one that logs what it reads.
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -91,6 +92,7 @@ async def probe(
     name = pick_model(answers, model, where, is_strict=adapter.name != GENERIC)
     facts: dict[FactName, Fact] = {**adapter.facts(answers, launched or {})}
     facts["model"] = known(name, f"GET {MODELS}" if answers.model_cards() else "given")
+    metrics_path = _metrics_path(adapter, answers)
     server = ServerFacts(
         key=key,
         url=where,
@@ -98,7 +100,8 @@ async def probe(
         kind_reason=reason,
         model=name,
         request_fields=dict(adapter.request_fields),
-        metrics=_has_metrics(adapter, answers),
+        metrics=metrics_path is not None,
+        metrics_path=metrics_path,
         facts=complete(facts, f"{adapter.title} does not tell it"),
         embedded=launched is not None,
     )
@@ -118,6 +121,9 @@ async def _find_kind(
     for adapter in specific:
         if adapter.recognise(answers):
             answers = await _ask_more(client, base_url, adapter, answers)
+            # What it tells of itself may show that it is a fork that an earlier adapter knows.
+            adapter = next((one for one in specific if one.recognise(answers)), adapter)
+            answers = await _ask_more(client, base_url, adapter, answers)
             return adapter, adapter.recognise(answers) or "", answers
     for adapter in specific:
         answers = await _ask_more(client, base_url, adapter, answers)
@@ -129,20 +135,18 @@ async def _find_kind(
 
 async def _ask_more(client: httpx.AsyncClient, base_url: str, adapter: Adapter, answers: Answers) -> Answers:
     """The paths of this adapter that were not asked yet."""
-    paths = [path for path in (*adapter.paths, adapter.metrics_path) if path and path not in answers]
+    paths = [path for path in (*adapter.paths, *adapter.metrics_paths) if path not in answers]
     return answers.with_(*(await ask(client, base_url, paths)).values())
 
 
-def _has_metrics(adapter: Adapter, answers: Answers) -> bool:
-    """Whether the adapter finds a counter in the scrape."""
-    text = answers.text(adapter.metrics_path) if adapter.metrics_path else None
-    if text is None:
-        return False
-    try:
-        counters = adapter.counters(text)
-    except ValueError:
-        return False
-    return any(value is not None for _, value in counters)
+def _metrics_path(adapter: Adapter, answers: Answers) -> str | None:
+    """The first place where the adapter finds a counter."""
+    for path in adapter.metrics_paths:
+        text = answers.text(path)
+        with suppress(ValueError):
+            if text is not None and adapter.counters(text).has_any:
+                return path
+    return None
 
 
 def pick_model(answers: Answers, model: str | None, where: str, *, is_strict: bool) -> str:

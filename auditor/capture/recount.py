@@ -61,8 +61,9 @@ def _texts(folder: Path, plan: Plan, targets: Mapping[str, Target]) -> dict[int,
         server = servers.get(str(exchange.meta.get("cell")))
         if server is None:
             continue
-        adapter = targets[server].adapter
-        stream = read_stream(read_response(exchange), adapter.details, event_is_step=adapter.event_is_step)
+        adapter, shape = targets[server].adapter, targets[server].route.shape
+        response = read_response(exchange)
+        stream = read_stream(response, adapter.details, event_is_step=adapter.event_is_step, shape=shape)
         if stream.text:
             texts[exchange.id] = (server, stream.text)
     return texts

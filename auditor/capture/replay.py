@@ -147,7 +147,7 @@ async def _once(request: Request, plan: Plan, target: Target, monitor: Monitor, 
     )
     monitor.flights[id(flight)] = flight
     try:
-        return await send(target.client, target.url, body_of(request, plan, target.facts), flight)
+        return await send(target.client, target.url, body_of(request, plan, target), flight)
     finally:
         del monitor.flights[id(flight)]
 

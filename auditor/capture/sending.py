@@ -44,6 +44,8 @@ class Reply:
     """The body, where it is handed out."""
     wait_s: float | None = None
     """How long the server asks to wait."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Header fields of an answer with HTTP 200."""
 
     def as_error(self, where: str, what: str) -> ServerError:
         """The same as an error, with what to do about it."""
@@ -68,7 +70,8 @@ async def send(client: httpx.AsyncClient, url: str, body: dict[str, Any], flight
         return Reply(None, str(error) or type(error).__name__)
     status = response.status_code
     if status == 200:
-        return Reply(200, not_a_stream(Head(status, "", tuple(response.headers.multi_items()))), data)
+        fields = tuple(response.headers.multi_items())
+        return Reply(200, not_a_stream(Head(status, "", fields)), data, fields=fields)
     words = " ".join(part for part in (f"HTTP {status}", _destination(response)) if part)
     said = error_words(data)
     return Reply(status, f"{words}: {said}" if said else words, data, _retry_after_s(response))

@@ -17,8 +17,9 @@ from auditor.capture.connection import Connection
 from auditor.capture.failures import map_error
 from auditor.capture.heads import origin, request_head, struck_head
 from auditor.capture.wirelog import WireWriter
-from auditor.core.evidence import is_event_stream
+from auditor.core.evidence import is_event_stream, reader_of
 from auditor.core.http1 import ResponseReader
+from auditor.core.ndjson import LineReader
 from auditor.core.wire import Kind
 
 CONNECT_TIMEOUT_S = 10.0
@@ -39,7 +40,7 @@ class Flight:
     """Whether the body of an event stream is handed to the caller as well."""
     exchange: int = 0
     events: int = 0
-    """Lines that begin a data field, roughly the events so far; for the progress display and the time limits."""
+    """Roughly the events so far; for the progress display and the time limits."""
     last: bytes = b""
     """The last read; for the progress display only."""
     how: str | None = None
@@ -63,6 +64,8 @@ class _Wait:
     """Bytes that came."""
     is_stream: bool = False
     """Whether it is an event stream."""
+    event_mark: bytes = b"data:"
+    """What stands in it once per event, roughly."""
 
 
 class _IdleClosedError(Exception):
@@ -209,11 +212,12 @@ class CapturingTransport(httpx.AsyncBaseTransport):
             return
         if wait.reader.head is not None and not wait.head.is_set():
             wait.is_stream = is_event_stream(wait.reader.head)
+            wait.event_mark = b"\n" if isinstance(reader_of(wait.reader.head), LineReader) else b"data:"
             if wait.is_stream and wait.reader.head.status == 200:
                 self._log_held(flight)
             wait.head.set()
         if wait.is_stream:
-            flight.events += piece.count(b"data:")
+            flight.events += piece.count(wait.event_mark)
             flight.last = piece
         if flight.keep or not wait.is_stream:
             wait.body.append(piece)

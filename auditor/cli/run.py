@@ -35,8 +35,13 @@ Exit codes:
 @click.option("--pair", help="A second server: the same without speculation.")
 @click.option("--api-key", envvar="AUDIT_API_KEY", help="Key of the server; never written down. Or AUDIT_API_KEY.")
 @click.option("--model", help="Model to ask for, where the server has several.")
-@click.option("--kind", help="Kind of server, where it cannot be recognised: vllm, sglang, llamacpp, generic.")
-@click.option("--api", type=click.Choice(["chat", "completions"]), default="chat", help="Endpoint to use.")
+@click.option("--kind", help="Kind of server, where it cannot be recognised; `audit servers` lists them.")
+@click.option(
+    "--api",
+    type=click.Choice(["chat", "completions", "native"]),
+    default="chat",
+    help="Endpoint to use; native is the server's own, where `audit servers` says that it is known.",
+)
 @click.option("--streams", type=click.IntRange(1, 100_000), help="Requests in flight; the claim's, else 1.")
 @click.option("--tokens", type=click.IntRange(1), help="Length of each answer; the claim's, else 1,200.")
 @click.option("--repeats", type=click.IntRange(1, 1000), help="Repeats, of which the interval is made; else 3.")

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from auditor.core.adapter import Adapter
+from auditor.core.adapter import Adapter, Route
 from auditor.core.counting import Counted, counts_of, rung_reason, tally_of
 from auditor.core.evidence import Evidence, Exchange, Response, not_a_stream, read_response
 from auditor.core.folder import Recount
@@ -45,7 +45,8 @@ def account_for(
         again = recount.counts.get(exchange.id) if recount else None
         adapter = adapters[cell.server]
         adapter = adapter if reads_steps else replace(adapter, event_is_step=False)
-        return _count(exchange, cell, adapter, prompts, again, is_final=exchange.id in final)
+        route = adapter.route(plan.api) or Route("")
+        return _count(exchange, cell, adapter, route, prompts, again, is_final=exchange.id in final)
 
     items = [count(exchange, reads_steps=True) for exchange in evidence.exchanges if _is_measured(exchange, cells)]
     # An attempt that was put off is not shown; one that brought something is, though it was sent again.
@@ -87,13 +88,14 @@ def _count(
     exchange: Exchange,
     cell: Cell,
     adapter: Adapter,
+    route: Route,
     prompts: Mapping[str, str],
     recount: int | None,
     *,
     is_final: bool,
 ) -> Counted:
     response = read_response(exchange)
-    stream = read_stream(response, adapter.details, event_is_step=adapter.event_is_step)
+    stream = read_stream(response, adapter.details, event_is_step=adapter.event_is_step, shape=route.shape)
     status, problem = _status(exchange, response, stream)
     if not is_final:
         status, problem = "partial", "it was sent again after it had brought tokens"
@@ -124,7 +126,7 @@ def _count(
         largest_event=max((d.tokens for d in deliveries if d.tokens is not None), default=None),
         invisible_tokens=_invisible(stream, tally.delivered),
         reported=dict(stream.final.reported) if stream.final else {},
-        notes=tuple(_notes(response, stream, adapter)),
+        notes=tuple(_notes(response, stream, ends_with_done=route.ends_with_done)),
         text_sha256=hashlib.sha256(text.encode()).hexdigest() if text else None,
     )
     return Counted(line, stream, exchange)
@@ -190,9 +192,9 @@ def _invisible(stream: Stream, delivered: int | None) -> int | None:
     return delivered - sum(d.tokens or 0 for d in stream.deliveries if d.is_visible)
 
 
-def _notes(response: Response, stream: Stream, adapter: Adapter) -> list[str]:
+def _notes(response: Response, stream: Stream, *, ends_with_done: bool) -> list[str]:
     notes = []
-    if adapter.ends_with_done and response.head is not None and stream.deliveries and not stream.is_done:
+    if ends_with_done and response.head is not None and stream.deliveries and not stream.is_done:
         notes.append("the stream ended without [DONE]")
     if response.unfinished_event:
         notes.append("the stream ended inside an event")

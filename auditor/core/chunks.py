@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ import orjson
 DONE = b"[DONE]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_COUNT = 1 << 53
-_REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+_REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "thinking_content", "reasoning_details")
+"""Every spelling of the field; a server that sends several sends the same text in each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,12 @@ class ChunkError(ValueError):
     """An event that is not a JSON object."""
 
 
-def read_chunk(data: bytes) -> Chunk:
-    """Read the data of one event; raises ChunkError."""
+def read_chunk(data: bytes, shape: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> Chunk:
+    """Read the data of one event; raises ChunkError. `shape` gives it in the OpenAI shape where it is in another."""
     value, has_nan = _load(data)
     if not isinstance(value, dict):
         raise ChunkError(f"an event is {type(value).__name__}, not an object")
+    value = shape(value) if shape else value
     texts: list[str] = []
     reasonings: list[str] = []
     tools: list[str] = []
@@ -76,7 +79,8 @@ def read_chunk(data: bytes) -> Chunk:
         message = choice.get("message")
         holder = message if isinstance(message, dict) else holder
         texts.append(_text(holder.get("content")) or _text(choice.get("text")))
-        reasonings.append(next((_text(holder.get(name)) for name in _REASONING if holder.get(name)), ""))
+        thought = next((text for name in _REASONING if (text := _text(holder.get(name)))), "")
+        reasonings.append(thought or _thought_parts(holder.get("content")))
         tools.extend(_tool_text(call) for call in _objects(holder.get("tool_calls")))
         tools.append(_tool_text({"function": holder.get("function_call")}))  # the older shape
         own_ids = choice.get("token_ids")
@@ -134,6 +138,11 @@ def _text(value: Any) -> str:
     if isinstance(value, list):  # content parts
         return "".join(part.get("text", "") for part in _objects(value) if isinstance(part.get("text"), str))
     return ""
+
+
+def _thought_parts(value: Any) -> str:
+    """Reasoning that comes as a part of the content, a text or parts again."""
+    return "".join(_text(part.get("thinking")) for part in _objects(value))
 
 
 def _tool_text(call: dict[str, Any]) -> str:

@@ -30,9 +30,34 @@ class Counters(Record):
     """Requests in flight when scraped; a gauge, not a counter."""
     started: float | None = None
     """A stamp that changes when the server restarts."""
+    is_since_last: bool = False
+    """Whether these are the counts since the last scrape: reading them empties them (TensorRT-LLM's JSON)."""
+    reasons: dict[str, str] = {}
+    """Why a counter that the server has is not used."""
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there is a counter, or a place where one will be."""
+        return self.is_since_last or bool(self.model_dump(exclude_none=True, exclude={"is_since_last", "reasons"}))
+
+    def and_then(self, later: "Counters") -> "Counters":
+        """The sum of two scrapes that each count from the last; what neither tells stays unknown.
+
+        What one of them does not use, the sum does not use either.
+        """
+        reasons = {**self.reasons, **later.reasons}
+        values: dict[str, object] = {}
+        for name in _CUMULATIVE:
+            known = [value for value in (getattr(self, name), getattr(later, name)) if value is not None]
+            values[name] = sum(known) if known and name not in reasons else None
+        return Counters.model_validate(
+            {**values, "running": later.running, "is_since_last": True, "reasons": reasons},
+        )
 
     def since(self, before: "Counters") -> "Counters":
         """Counts between two scrapes; raises ValueError when a counter ran backwards (restart)."""
+        if self.is_since_last:
+            return self
         if None not in (self.started, before.started) and self.started != before.started:
             raise ValueError("the server restarted between the scrapes")
         values: dict[str, object] = {}
@@ -51,7 +76,7 @@ class Counters(Record):
             values["accepted_by_position"] = tuple(
                 now - then for now, then in zip(self.accepted_by_position, padded, strict=False)
             )
-        return Counters.model_validate(values)
+        return Counters.model_validate({**values, "reasons": self.reasons})
 
 
 MAX_POSITIONS = 1024

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from auditor.core.http1 import FramingError, Head, ResponseReader
+from auditor.core.ndjson import NDJSON, LineReader
 from auditor.core.sse import EventReader, ServerEvent
 from auditor.core.wire import Kind, WireRecord
 
@@ -53,7 +54,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One server-sent event and when its last byte arrived."""
+    """One event and when its last byte arrived."""
 
     at_ns: int
     """The kernel's time where there is one, else the client's; monotonic."""
@@ -166,7 +167,7 @@ class _Clocks:
 def read_response(exchange: Exchange) -> Response:
     """Take the reads of an exchange apart; what cannot be read is said in `problem`, never raised."""
     reader = ResponseReader(request_method=str(exchange.meta.get("method", "POST")))
-    events = EventReader()
+    events: EventReader | LineReader | None = None
     arrivals: list[Arrival] = []
     body: list[bytes] = []
     problem = None
@@ -179,6 +180,7 @@ def read_response(exchange: Exchange) -> Response:
         if not is_event_stream(reader.head):
             body.append(piece)
             continue
+        events = events or reader_of(reader.head)
         arrivals.extend(Arrival(read.arrival_ns, index, event) for event in events.feed(piece))
     if problem is None and exchange.how in ("eof", "complete"):
         reader.eof()
@@ -187,15 +189,21 @@ def read_response(exchange: Exchange) -> Response:
         arrivals=tuple(arrivals),
         body=b"".join(body),
         whole=reader.complete,
-        unfinished_event=events.unfinished,
-        oversized_events=events.oversized,
+        unfinished_event=events is not None and events.unfinished,
+        oversized_events=events.oversized if events else 0,
         problem=problem,
     )
 
 
 def is_event_stream(head: Head | None) -> bool:
     """Whether a response streams events."""
-    return head is not None and (head.get("content-type") or "").lower().startswith(EVENT_STREAM)
+    return head is not None and (head.get("content-type") or "").lower().startswith((EVENT_STREAM, *NDJSON))
+
+
+def reader_of(head: Head | None) -> EventReader | LineReader:
+    """What takes the body of an event stream apart: server-sent events, or a JSON object on each line."""
+    is_lines = head is not None and (head.get("content-type") or "").lower().startswith(NDJSON)
+    return LineReader() if is_lines else EventReader()
 
 
 def not_a_stream(head: Head) -> str | None:

@@ -33,6 +33,10 @@ text as the server gives it.
 """
 
 
+Api = Literal["chat", "completions", "native"]
+"""Which API is asked: one of OpenAI's two, or the server's own."""
+
+
 class Fact(Record):
     """One answer, or the reason why there is none."""
 
@@ -66,13 +70,15 @@ class ServerFacts(Record):
     """What gave the kind away."""
     model: str
     """The name to ask for in requests."""
-    api: Literal["chat", "completions"] = "chat"
+    api: Api = "chat"
     request_fields: dict[str, object] = {}
     """Extra fields that this server understood, sent with every request."""
     dropped_fields: dict[str, str] = {}
     """Extra fields that it refused, with its words."""
     metrics: bool = False
     """Whether counters could be scraped."""
+    metrics_path: str | None = None
+    """Where."""
     facts: dict[FactName, Fact] = {}
     embedded: bool = False
     """Started by this tool for a rehearsal."""

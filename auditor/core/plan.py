@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from auditor.core.facts import Api
 from auditor.core.prompts import Message, Prompt, with_nonce
 from auditor.core.record import Record
 
@@ -64,7 +65,7 @@ class Plan(Record):
     case: str
     """Id of the measurement of the claim that is audited."""
     seed: int
-    api: Literal["chat", "completions"]
+    api: Api
     temperature: float
     top_p: float | None = None
     ignore_eos: bool

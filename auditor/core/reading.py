@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from auditor.core.adapter import Details
+from auditor.core.adapter import Details, Shape, openai_shape
 from auditor.core.chunks import DONE, Chunk, ChunkError, Usage, read_chunk
 from auditor.core.evidence import Response
 from auditor.core.steps import Delivery, Step, steps_of
@@ -51,9 +51,11 @@ class Stream:
         return sum(len(d.token_ids or ()) for d in self.deliveries)
 
 
-def read_stream(response: Response, details: ReadDetails, *, event_is_step: bool) -> Stream:
-    """Read the events of a response; nothing in them raises."""
-    reader = _Reader(details)
+def read_stream(
+    response: Response, details: ReadDetails, *, event_is_step: bool, shape: Callable[[], Shape] = openai_shape
+) -> Stream:
+    """Read the events of a response; nothing in them raises. `shape` makes what gives them in the OpenAI shape."""
+    reader = _Reader(details, shape())
     for arrival in response.arrivals:
         reader.take(arrival.at_ns, arrival.read, arrival.event.data)
     deliveries = tuple(reader.deliveries)
@@ -74,8 +76,8 @@ def read_stream(response: Response, details: ReadDetails, *, event_is_step: bool
 
 
 class _Reader:
-    def __init__(self, details: ReadDetails) -> None:
-        self._details = details
+    def __init__(self, details: ReadDetails, shape: Shape) -> None:
+        self._details, self._shape = details, shape
         self.deliveries: list[Delivery] = []
         self.usage: Usage | None = None
         self.is_usage_final = False
@@ -93,7 +95,7 @@ class _Reader:
             self.is_done = True
             return
         try:
-            chunk = read_chunk(data)
+            chunk = read_chunk(data, self._shape)
         except ChunkError:
             self.unreadable += 1
             return
@@ -138,6 +140,6 @@ class _Reader:
 
 def _newer(old: Details, new: Details) -> Details:
     """The later counts, keeping what only the earlier event told."""
-    names = ("tokens", "drafted", "accepted", "verify_steps", "accepted_per_step", "drafted_per_step")
+    names = ("tokens", "drafted", "accepted", "ignored", "verify_steps", "accepted_per_step", "drafted_per_step")
     kept = {name: getattr(old, name) for name in names if getattr(new, name) is None}
     return replace(new, **kept, reported={**old.reported, **new.reported})

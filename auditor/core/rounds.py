@@ -34,7 +34,10 @@ class Scrape:
 
 
 def read_scrapes(evidence: Evidence, cells: Mapping[str, Cell], adapters: Mapping[str, Adapter]) -> tuple[Scrape, ...]:
-    """The scrapes of a run; of several at the same moment, as while waiting for a drain, the last."""
+    """The scrapes of a run; of several at the same moment, as while waiting for a drain, the last.
+
+    Where each scrape counts from the one before, their sum.
+    """
     found: dict[tuple[str, int, str], Scrape] = {}
     for exchange in evidence.exchanges:
         if exchange.purpose != "scrape" or exchange.meta.get("cell") not in cells:
@@ -50,6 +53,9 @@ def read_scrapes(evidence: Evidence, cells: Mapping[str, Cell], adapters: Mappin
                 counters = adapters[cells[cell].server].counters(response.body.decode("utf-8", "replace"))
             except ValueError as error:
                 problem = f"unreadable: {error}"
+        earlier = found[cell, repeat, when].counters if (cell, repeat, when) in found else None
+        if counters is not None and counters.is_since_last and earlier is not None:
+            counters = earlier.and_then(counters)
         at_ns = exchange.close_ns or exchange.open_ns or 0
         found[cell, repeat, when] = Scrape(cell, repeat, when, at_ns, counters, problem)
     return tuple(found.values())
@@ -153,12 +159,21 @@ def _other_traffic(
     not used."""
     if any(item.line.status != "complete" for item in items):
         return None, "not used: an exchange did not complete, and the server may have counted what nobody read"
+    if counters.delivered is None and counters.requests is not None:
+        # A server that counts requests and not tokens: as many as were sent are all our own.
+        is_shared = counters.requests != len(items)
+        return (None, "not used: the server served others too") if is_shared else (0, _unused(counters))
     if counters.delivered is None or delivered is None:
         return None, "not used: they do not count delivered tokens"
     if any(item.line.rung not in COUNTED_BY_SERVER for item in items):
         return None, "not used: the client could not count tokens as the server does"
     other = counters.delivered - delivered
-    return other, "not used: the server served others too" if other else None
+    return other, "not used: the server served others too" if other else _unused(counters)
+
+
+def _unused(counters: Counters) -> str | None:
+    """Which of its counters are passed over, and why."""
+    return "; ".join(f"{name.replace('_', ' ')}: {why}" for name, why in counters.reasons.items()) or None
 
 
 def _filled(tally: Tally, counters: Counters, requests: int) -> Tally:

@@ -19,6 +19,8 @@ class Tally(Record):
     """Of P + S, those that were not seen one by one and follow from tokens that came together."""
     drafted: int | None = None
     accepted: int | None = None
+    ignored: int | None = 0
+    """Drafted tokens that were neither accepted nor rejected: none, but on LM Studio; None where that is not told."""
     overshoot: int | None = None
     """Counted at the last step where the server shows it; else None, and the identity yields it as a remainder."""
     draft_width: int | None = None
@@ -34,8 +36,10 @@ class Tally(Record):
 
     @property
     def rejected(self) -> int | None:
-        """R = D - A."""
-        return None if self.drafted is None or self.accepted is None else self.drafted - self.accepted
+        """R = D - A, less what was ignored."""
+        if self.drafted is None or self.accepted is None or self.ignored is None:
+            return None
+        return self.drafted - self.accepted - self.ignored
 
     @property
     def overshoot_left(self) -> int | None:
@@ -115,8 +119,9 @@ def check_identity(tally: Tally, *, is_partial: bool = False) -> Identity:
 def _impossible(tally: Tally) -> str | None:
     """What no engine can count, whatever the other terms are; None where nothing is."""
     drafted, accepted = tally.drafted, tally.accepted
-    if drafted is not None and accepted is not None and accepted > drafted:
-        return f"{accepted} drafted tokens were accepted of {drafted} that were drafted"
+    if drafted is not None and accepted is not None and accepted + (tally.ignored or 0) > drafted:
+        words = f" and {tally.ignored} ignored" if tally.ignored else ""
+        return f"{accepted} drafted tokens were accepted{words} of {drafted} that were drafted"
     if tally.target_steps is not None and tally.verify_steps is not None and tally.verify_steps > tally.target_steps:
         return f"{tally.verify_steps} steps verified a draft of {tally.target_steps} steps in all"
     return None

@@ -171,7 +171,7 @@ ADAPTER = Adapter(
     facts=facts,
     request_fields={"timings_per_token": True, "cache_prompt": False},
     length_fields={"ignore_eos": True},
-    metrics_path="/metrics",
+    metrics_paths=("/metrics",),
     counters=counters,
     details=details,
 )

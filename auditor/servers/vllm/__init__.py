@@ -106,7 +106,7 @@ ADAPTER = Adapter(
         "stream_options": {"include_usage": True, "continuous_usage_stats": True},
     },
     length_fields={"ignore_eos": True},
-    metrics_path="/metrics",
+    metrics_paths=("/metrics",),
     counters=counters,
     details=details,
     event_is_step=True,
