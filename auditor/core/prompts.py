@@ -108,69 +108,25 @@ def with_nonce(prompt: Prompt, nonce: str) -> tuple[Message, ...]:
 
 
 _WORDS = (
-    "harbour",
-    "copper",
-    "lantern",
-    "meadow",
-    "signal",
-    "granite",
-    "ledger",
-    "willow",
-    "anchor",
-    "barley",
-    "compass",
-    "drift",
-    "ember",
-    "fathom",
-    "glacier",
-    "hollow",
-    "island",
-    "juniper",
-    "kernel",
-    "lattice",
-    "marble",
-    "nectar",
-    "orchard",
-    "pebble",
-    "quarry",
-    "ripple",
-    "summit",
-    "timber",
-    "umbra",
-    "valley",
-    "weather",
-    "yonder",
-    "zenith",
-    "amber",
-    "basin",
-    "cedar",
-    "delta",
-    "estuary",
-    "fern",
-    "gully",
-    "heath",
-    "inlet",
-    "jetty",
-    "knoll",
-    "lagoon",
-    "moor",
-    "notch",
-)
-
-
+    "house", "water", "light", "river", "stone", "garden", "window", "letter", "market", "summer", "winter",
+    "morning", "paper", "table", "music", "animal", "picture", "street", "village", "mountain", "forest", "bridge",
+    "island", "horse", "bread", "friend", "doctor", "teacher", "engine", "color", "number", "story", "family",
+    "city", "country", "book", "school", "world", "night", "road", "tree", "field", "people", "child", "woman",
+    "glass", "wood", "metal", "fire", "wind", "rain", "snow", "flower", "fruit", "grass", "wheel", "door", "wall",
+    "floor", "kitchen",
+)  # fmt: skip
+"""One token each in the tokenizers of the day, so that filler is as long as it is meant to be."""
 _PIECE = re.compile(r"[A-Za-z]{1,8}|\w|[^\w\s]")
 
 
 def padding(tokens: int, seed: int) -> str:
-    """Filler of about that many tokens (one and a third tokens a word, punctuation included), the same per seed."""
+    """Filler of that many tokens, a token a word and one a full stop; the same per seed."""
     rng = random.Random(seed)
     sentences: list[str] = []
-    words = 0
-    while words * 4 < tokens * 3:
-        length = rng.randint(7, 13)
-        sentence = " ".join(rng.choice(_WORDS) for _ in range(length))
-        sentences.append(sentence.capitalize() + ".")
-        words += length
+    while tokens > 1:
+        length = min(rng.randint(7, 13), tokens - 1)
+        sentences.append(" ".join(rng.choice(_WORDS) for _ in range(length)).capitalize() + ".")
+        tokens -= length + 1
     return " ".join(sentences)
 
 
