@@ -96,20 +96,21 @@ def check_identity(tally: Tally, *, is_partial: bool = False) -> Identity:
         f"{tally.first} first + {tally.target_steps} steps + {tally.accepted} accepted"
         f" - {left} overshoot = {tally.delivered} delivered"
     )
+    if left < 0:
+        words = f"{-left} tokens were delivered that no step accounts for: {sums}"
+        return Identity(outcome=Outcome.FAILS, sentence=words)
     if tally.overshoot is not None:
         holds = left == tally.overshoot
         words = sums if holds else f"{sums}, but the last steps show an overshoot of {tally.overshoot}"
         outcome = Outcome.HOLDS if holds else Outcome.FAILS
         return Identity(outcome=outcome, sentence=words, is_exact=holds and not tally.merged_steps)
-    if left < 0:
-        words = f"{-left} tokens were delivered that no step accounts for: {sums}"
-        return Identity(outcome=Outcome.FAILS, sentence=words)
     if left == 0:
         return Identity(outcome=Outcome.HOLDS, sentence=sums, is_exact=not tally.merged_steps)
-    if tally.draft_width is None:
+    width = 0 if tally.drafted == 0 else tally.draft_width
+    if width is None:
         words = f"{sums}; whether so many can lie past the end is not known without the draft width"
         return Identity(outcome=Outcome.NOT_AVAILABLE, sentence=words)
-    bound = tally.draft_width * tally.requests
+    bound = width * tally.requests
     if left > bound and not is_partial:
         words = f"{left} tokens past the end are more than {bound}, the draft width times the requests: {sums}"
         return Identity(outcome=Outcome.FAILS, sentence=words)

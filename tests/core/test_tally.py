@@ -43,6 +43,13 @@ def test_a_sum_lacks_what_one_part_lacks() -> None:
         (changed(delivered=69), Outcome.FAILS, False, "1 tokens were delivered that no step accounts for"),
         (changed(delivered=63), Outcome.FAILS, False, "5 tokens past the end are more than 4"),
         (changed(delivered=63, requests=2), Outcome.HOLDS, False, "5 overshoot"),
+        (
+            changed(delivered=69, overshoot=-1),
+            Outcome.FAILS,
+            False,
+            "1 tokens were delivered that no step accounts for",
+        ),
+        (changed(drafted=0, accepted=0, delivered=20, draft_width=None), Outcome.FAILS, False, "more than 0"),
         (changed(draft_width=None), Outcome.NOT_AVAILABLE, False, "not known without the draft width"),
         (changed(draft_width=None, delivered=68), Outcome.HOLDS, True, "0 overshoot"),
         (changed(accepted=None), Outcome.NOT_AVAILABLE, False, "the server does not tell accepted"),

@@ -41,16 +41,16 @@ def alone(c: Context) -> Answer:
     """Did the server serve nobody else?"""
     rounds = c.subject.rounds if c.subject else ()
     known = [one.other_traffic for one in rounds if one.other_traffic is not None]
+    others = [extra for extra in known if extra]
+    if others:
+        words = f"the server's counter moved by {others[0]:+,} tokens beside what this client received"
+        if len(others) > 1:
+            words += f", and in {len(others) - 1} more rounds by other numbers"
+        return fails(words, "keep the server to yourself while it is measured")
     if not known or len(known) < len(rounds):
         why = next((one.counters_reason for one in rounds if one.counters_reason), "it has no counters")
         return not_available(f"whether the server served others is not known: {why}")
-    others = [extra for extra in known if extra]
-    if not others:
-        return holds("the server's counter moved by exactly what was received")
-    words = f"the server's counter moved by {others[0]:+,} tokens beside what this client received"
-    if len(others) > 1:
-        words += f", and in {len(others) - 1} more rounds by other numbers"
-    return fails(words, "keep the server to yourself while it is measured")
+    return holds("the server's counter moved by exactly what was received")
 
 
 def fresh_prompts(c: Context) -> Answer:
