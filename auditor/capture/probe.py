@@ -86,7 +86,8 @@ async def probe(
     if kind is not None and kind not in adapters:
         raise UsageError(f"no adapter for {kind}", remedy=f"give one of: {', '.join(adapters)}")
     answers = await ask(client, base_url, [MODELS])
-    _refuse(answers[MODELS], where)
+    if not (model is not None and answers[MODELS].status == 500):  # `transformers serve` without a cache of models
+        _refuse(answers[MODELS], where)
     adapter, reason, answers = await _find_kind(client, base_url, adapters, kind, answers)
     answers = await _ask_more(client, base_url, adapter, answers)
     name = pick_model(answers, model, where, is_strict=adapter.name != GENERIC)

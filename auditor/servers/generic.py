@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter
+from auditor.core.adapter import Adapter, absent, nominal
 from auditor.core.facts import Fact, FactName
 from auditor.core.observed import launch_facts, public_path, told
 from auditor.core.probing import Answers
@@ -32,5 +32,19 @@ ADAPTER = Adapter(
     paths=(),
     recognise=recognise,
     facts=facts,
+    notes={
+        "delivered": nominal("final usage, whose meaning is the server's; else the text, tokenised again"),
+        "token_ids": nominal("token_ids of each choice, where a server sends them unasked"),
+        "steps": absent("nothing is known of the server"),
+        "verify_steps": absent("nothing is known of the server"),
+        "drafted": absent("accepted_prediction_tokens belongs to Predicted Outputs and is no speculation"),
+        "accepted": absent("accepted_prediction_tokens belongs to Predicted Outputs and is no speculation"),
+        "rejected": absent("rejected_prediction_tokens is taken off the usage, as OpenAI counts it in"),
+        "speculation": absent("nothing is known of the server"),
+        "gpu": absent("nothing is known of the server"),
+        "acceptance_mode": absent("nothing is known of the server"),
+    },
+    source="the OpenAI API: chat and completions, reasoning fields of every spelling, tool calls",
+    seen_live="as the shape that every other adapter is read in",
 )
 """The one that is left when no other knows the server."""

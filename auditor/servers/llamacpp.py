@@ -7,7 +7,7 @@ but names the method only after a request, and nothing names the draft width bef
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter, Details
+from auditor.core.adapter import Adapter, Details, absent, exact, nominal
 from auditor.core.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, figures, launch_facts, public_path, told, whole
@@ -174,5 +174,19 @@ ADAPTER = Adapter(
     metrics_paths=("/metrics",),
     counters=counters,
     details=details,
+    notes={
+        "delivered": exact("predicted_n of each event, with timings_per_token; llamacpp:tokens_predicted_total"),
+        "token_ids": absent("not on the OpenAI routes"),
+        "steps": exact("all tokens of one step carry the same predicted_ms, with timings_per_token"),
+        "verify_steps": exact("steps in which draft_n grew; llamacpp:spec_decode_num_drafts_total in newer builds"),
+        "drafted": exact("draft_n of each event; llamacpp:spec_decode_num_draft_tokens_total in newer builds"),
+        "accepted": exact("draft_n_accepted of each event, before the cut at the end"),
+        "rejected": exact("drafted less accepted"),
+        "speculation": exact("/slots: that it speculates, and the method after the first request; k by the counters"),
+        "gpu": absent("no endpoint names it; the log does"),
+        "acceptance_mode": nominal("on the command line (--spec-synthetic-acceptance-*) and in the log alone"),
+    },
+    source="tools/server/server-context.cpp, server-task.cpp @92366df30d4e (2026-07-08) and later text",
+    seen_live="xllamacpp on a processor, with every run of the tests: plain, n-gram and draft model",
 )
 """llama.cpp."""

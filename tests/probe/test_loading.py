@@ -23,7 +23,10 @@ def load(monkeypatch: pytest.MonkeyPatch, *more: tuple[str, str]) -> tuple[list[
 
 
 def test_ours_are_installed_with_the_generic_one_last() -> None:
-    assert list(servers.load_adapters()) == ["llamacpp", "sglang", "vllm", "generic"]
+    assert list(servers.load_adapters()) == [
+        *("dynamo", "ktransformers", "llamacpp", "lmdeploy", "lmstudio", "mlc", "ollama", "sglang"),
+        *("tabbyapi", "tgi", "transformers", "trtllm", "vllm", "generic"),
+    ]
 
 
 def test_an_adapter_of_another_package_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,14 @@ whether it speculates and how wide. Everything else needs `VLLM_SERVER_DEV_MODE=
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter
+from auditor.core.adapter import Adapter, exact, nominal
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, launch_facts, public_path, told
 from auditor.core.probing import Answers
 from auditor.core.prometheus import Sample, samples
 from auditor.servers.vllm.config import SERVER_INFO, config_object, configured
-from auditor.servers.vllm.counts import counters, details
+from auditor.servers.vllm.counts import DIFFUSION_SIGN, V0_SIGNS, counters, details
+from auditor.servers.vllm.fingerprint import seen
 
 _SERIES = "vllm:"
 _DRAFTS = "vllm:spec_decode_num_drafts_total"
@@ -73,6 +74,14 @@ def _speculation(series: list[Sample], found: Mapping[FactName, Fact], answers: 
             "speculation": known(True, f"GET /metrics {_DRAFTS}"),
             "draft_tokens": told(positions or None, f"GET /metrics positions of {_POSITIONS}", "no positions listed"),
         }
+    if found_v0 := names.intersection(V0_SIGNS):
+        return {
+            "speculation": known(True, f"GET /metrics {min(found_v0)}"),
+            "draft_tokens": unknown("the V0 engine does not tell it in its metrics; its log does"),
+        }
+    if DIFFUSION_SIGN in names:
+        reason = f"GET /metrics {DIFFUSION_SIGN}: a diffusion model, which has steps and no drafts"
+        return {name: unknown(reason) for name in ("speculation", "draft_tokens")}
     if _DELIVERED in names:
         off = f"GET /metrics has no {_DRAFTS}"
         return {
@@ -95,12 +104,15 @@ def _series(answers: Answers) -> list[Sample]:
         return []
 
 
+SEEN_LIVE = "0.24 on an H200 and 0.32 on a processor, recorded; by hand on 2026-12-01: 0.32 on a processor"
+
 ADAPTER = Adapter(
     name="vllm",
     title="vLLM",
     paths=("/version", "/metrics", SERVER_INFO),
     recognise=recognise,
     facts=facts,
+    seen=seen,
     request_fields={
         "return_token_ids": True,
         "stream_options": {"include_usage": True, "continuous_usage_stats": True},
@@ -111,5 +123,22 @@ ADAPTER = Adapter(
     details=details,
     event_is_step=True,
     counts_at_end=False,
+    notes={
+        "delivered": exact("ids and running usage of each event; vllm:generation_tokens_total, live"),
+        "token_ids": exact("return_token_ids, from 0.10.2 on"),
+        "steps": exact(
+            "one observation of the first-token and inter-token histograms per request and step, from 0.10.2 on;"
+            " events, where --per-request-spec-decode-metrics detailed shows that none were merged"
+        ),
+        "verify_steps": exact("vllm:spec_decode_num_drafts_total; num_spec_steps of a request, from 0.30 on"),
+        "drafted": exact("vllm:spec_decode_num_draft_tokens_total, less drafts that a grammar ruled out; not in V0"),
+        "accepted": exact("vllm:spec_decode_num_accepted_tokens_total, before the cut at the end; not in V0"),
+        "rejected": exact("drafted less accepted"),
+        "speculation": exact("that it speculates, and k, by the counters; the method with VLLM_SERVER_DEV_MODE=1"),
+        "gpu": nominal("with VLLM_SERVER_DEV_MODE=1: the cards of the machine, not those in use"),
+        "acceptance_mode": exact("rejection_sample_method, with VLLM_SERVER_DEV_MODE=1"),
+    },
+    source="vllm/v1/metrics/loggers.py, v1/spec_decode/metrics.py, v1/metrics/stats.py, 0.6.6 to 0.33.0 (11 wheels)",
+    seen_live=SEEN_LIVE,
 )
 """vLLM."""

@@ -20,16 +20,29 @@ _COUNTERS = {
     "running": ("vllm:num_requests_running",),
 }
 _NO_SPECULATION = {"drafted": 0, "accepted": 0, "verify_steps": 0}
+V0_SIGNS = ("vllm:spec_decode_num_emitted_tokens_total", "vllm:spec_decode_draft_acceptance_rate")
+"""Series of speculation that only the V0 engine has."""
+DIFFUSION_SIGN = "vllm:diffusion_num_denoising_steps_total"
+_V0 = "the V0 engine adds values that are sums already, so that differences mean nothing"
+_DIFFUSION = "a diffusion model commits several tokens a step, without drafts"
 
 
 def counters(text: str) -> Counters:
-    """The counters. A server without speculation has no series for it, and so drafted nothing."""
+    """The counters. A server without speculation has no series for it, and so drafted nothing.
+
+    Those of speculation in the V0 engine, and the steps of a diffusion model, are passed over with the reason.
+    """
     found = read_counters(
         text,
         _COUNTERS,
         positions="vllm:spec_decode_num_accepted_tokens_per_pos_total",
         started="vllm:generation_tokens_created",
     )
+    if any(sign in text for sign in V0_SIGNS):
+        reasons = dict.fromkeys(("drafted", "accepted"), _V0)
+        return found.model_copy(update={"drafted": None, "accepted": None, "reasons": reasons})
+    if DIFFUSION_SIGN in text:
+        return found.model_copy(update={"steps": None, "reasons": {"steps": _DIFFUSION}})
     if found.delivered is not None and found.drafted is None:
         return found.model_copy(update=_NO_SPECULATION)
     return found

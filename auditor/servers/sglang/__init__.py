@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter, Details
-from auditor.core.counters import Counters, read_counters
+from auditor.core.adapter import Adapter, Route, exact, nominal
 from auditor.core.facts import Fact, FactName, known, unknown
-from auditor.core.observed import dig, figures, launch_facts, public_path, resolved, told, whole
+from auditor.core.observed import dig, launch_facts, public_path, resolved, told
 from auditor.core.probing import Answers
+from auditor.servers.sglang.counts import counters, details
+from auditor.servers.sglang.generate import generate_body, generate_shape
 
 _SERIES = "sglang:"
-_INFO_PATHS = ("/server_info", "/get_server_info")
+PATHS = ("/server_info", "/get_server_info")
 """The name since 0.5.6 or so, and the older one."""
 _ARGUMENTS: dict[FactName, str] = {
     "kv_cache_dtype": "kv_cache_dtype",
@@ -68,11 +69,11 @@ def facts(answers: Answers, launched: Mapping[str, Any]) -> dict[FactName, Fact]
 
 def _info(answers: Answers) -> tuple[str, dict[str, Any]]:
     """The arguments, and the path that gave them."""
-    for path in _INFO_PATHS:
+    for path in PATHS:
         info = answers.object(path)
         if "tp_size" in info:
             return path, info
-    return _INFO_PATHS[0], {}
+    return PATHS[0], {}
 
 
 def _speculation(info: Mapping[str, Any], source: str, nothing: str) -> dict[FactName, Fact]:
@@ -131,38 +132,24 @@ def _hardware(answers: Answers, info: Mapping[str, Any], source: str) -> dict[Fa
     }
 
 
-def counters(text: str) -> Counters:
-    """The counters. SGLang counts verify steps and, when a request ends, tokens; drafts it does not count."""
-    return read_counters(text, _COUNTERS)
-
-
-_COUNTERS = {
-    "delivered": ("sglang:generation_tokens_total",),
-    "prompt_tokens": ("sglang:prompt_tokens_total",),
-    "cached_tokens": ("sglang:cached_tokens_total",),
-    "verify_steps": ("sglang:spec_verify_calls_total",),
-    "running": ("sglang:num_running_reqs",),
+NOTES = {
+    "delivered": exact("running usage of each event; sglang:generation_tokens_total when a request ends"),
+    "token_ids": exact(
+        "output_ids of /generate (--api native); the OpenAI routes send them with the end or not at all"
+    ),
+    "steps": exact("events, where the number of verify steps shows that none were merged"),
+    "verify_steps": exact("spec_verify_ct of a request; sglang:spec_verify_calls_total from 0.5.17 on"),
+    "drafted": nominal("verify steps times (num_draft_tokens - 1): nodes of the tree, not tokens of one path"),
+    "accepted": exact(
+        "of a request: spec_num_correct_drafts from 0.5.12 on, spec_accept_token_num in 0.5.6 to 0.5.9; in /generate,"
+        " and with return_spec_tokens_details in 0.5.23; no counter"
+    ),
+    "rejected": nominal("drafted, which is nominal, less accepted"),
+    "speculation": exact("every argument, at /server_info"),
+    "gpu": exact("/v1/loads accelerator, from 0.5.17 on"),
+    "acceptance_mode": nominal("thresholds at /server_info; SGLANG_SIMULATE_ACC_LEN where env_vars are exposed"),
 }
-
-
-def details(event: Mapping[str, Any]) -> Details | None:
-    """Counts of speculation at the end of a request (0.5.12 and later; earlier ones count the bonus token in).
-
-    `spec_num_proposed_drafts` is nominal: verify steps times the draft width, the nodes of a tree and not of a path.
-    """
-    spec = dig(event, "sglext", "spec_tokens_details") or event.get("meta_info")
-    if not isinstance(spec, dict) or "spec_verify_ct" not in spec:
-        return None
-    return Details(
-        drafted=whole(spec.get("spec_num_proposed_drafts")),
-        accepted=whole(spec.get("spec_num_correct_drafts")),
-        verify_steps=whole(spec.get("spec_verify_ct")),
-        reported=figures({name: spec[name] for name in _REPORTED if name in spec}),
-    )
-
-
-_REPORTED = ("spec_accept_rate", "spec_accept_length", "spec_block_accept_length", "spec_cap_length")
-
+"""Also of its forks."""
 
 ADAPTER = Adapter(
     name="sglang",
@@ -175,9 +162,16 @@ ADAPTER = Adapter(
         "stream_options": {"include_usage": True, "continuous_usage_stats": True},
     },
     length_fields={"ignore_eos": True},
+    routes={
+        "native": Route(
+            "/generate", generate_body, length_fields={"sampling_params": {"ignore_eos": True}}, shape=generate_shape
+        )
+    },
     metrics_paths=("/metrics",),
     counters=counters,
     details=details,
     event_is_step=True,
+    notes=NOTES,
+    source="entrypoints/openai/protocol.py, managers/tokenizer_manager.py, metrics collector, 0.4.6 to 0.5.23",
 )
 """SGLang."""
