@@ -1,20 +1,18 @@
 """The conductor: runs the stages of an audit in order and writes the run folder. Time and ids are passed in."""
 
 import asyncio
-import os
-import platform
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 from auditor import __version__
 from auditor.capture.access import Access, access_to
 from auditor.capture.asking import route_of
+from auditor.capture.connection import allow_connections
+from auditor.capture.host import host_facts
 from auditor.capture.local import LocalServer
 from auditor.capture.measure import INTERRUPTED, Measured, Watch, measure
 from auditor.capture.probe import probe
@@ -24,7 +22,7 @@ from auditor.core import folder as names
 from auditor.core.account import Account, account_for
 from auditor.core.adapter import Adapter
 from auditor.core.claim import Case, Claim
-from auditor.core.facts import Api, HostFacts, RunFacts, ServerFacts
+from auditor.core.facts import Api, RunFacts, ServerFacts
 from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write
 from auditor.core.judge import judge
 from auditor.core.plan import Plan
@@ -109,7 +107,7 @@ async def look(job: Job, access: Mapping[str, Access]) -> tuple[RunFacts, Plan]:
     make = make_rehearsal if all(server.embedded for server in servers) else make_plan
     digest = sha256(job.claim_bytes)
     plan = make(job.case, digest, servers, job.wishes, seed=job.seed, tool_version=__version__)
-    return RunFacts(servers={server.key: server for server in servers}, host=_host()), plan
+    return RunFacts(servers={server.key: server for server in servers}, host=host_facts()), plan
 
 
 def plan_only(job: Job) -> tuple[RunFacts, Plan]:
@@ -128,6 +126,7 @@ def run(job: Job, watch: Watch | None = None) -> Result:
         tokenizer = load_tokenizer(job.tokenizer) if job.tokenizer else None
         facts, plan = asyncio.run(look(job, access))
         _refuse_secrets(job, plan, striker)
+        allow_connections(max(cell.streams for cell in plan.cells))
         with new_folder(job.folder):
             measuring = measure(
                 job.folder,
@@ -246,13 +245,3 @@ def _nothing_measured(measured: Measured, result: Result, facts: RunFacts) -> Au
         return measured.last_failure.as_error(where, "nothing was measured")
     why = measured.stopped or next((line.problem for line in lines if line.problem), None) or "no token came"
     return ServerError(f"nothing was measured: {why}", where=where, remedy="see the server's log")
-
-
-def _host() -> HostFacts:
-    return HostFacts(
-        platform=platform.platform(),
-        python=sys.version.split()[0],
-        cpus=os.cpu_count() or 1,
-        machine=platform.machine(),
-        packages={name: version(name) for name in ("httpx", "orjson", "pydantic", "zstandard")},
-    )

@@ -9,7 +9,11 @@ import sys
 import time
 from collections.abc import Callable
 
+from auditor.errors import UsageError
+
 BUFFER_BYTES = 1 << 16
+OTHER_FILES = 64
+"""Open files beside the connections."""
 _TIMESPEC = struct.Struct("@qq")
 # Linux: SO_TIMESTAMPNS, which Python does not name; the ancillary message has the same number.
 _SO_TIMESTAMPNS = 35 if sys.platform == "linux" else None
@@ -168,6 +172,38 @@ async def _connect(host: str, port: int) -> socket.socket:
         else:
             return sock
     raise failure or OSError(f"{host} has no address")
+
+
+def allow_connections(count: int) -> None:
+    """Let the process open so many connections beside its files; raises UsageError where the system does not."""
+    try:
+        import resource
+    except ImportError:  # a system without such limits
+        return
+    need = count + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= need:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (need, hard))
+    except (OSError, ValueError):
+        what = f"{count:,} streams need {need:,} open files, and {hard:,} are allowed"
+        raise UsageError(what, remedy="raise the limit (`ulimit -Hn`), or give fewer --streams") from None
+
+
+def keep_stamping() -> socket.socket | None:
+    """A socket that keeps the kernel stamping as long as it is open; None where it does not.
+
+    The kernel begins to stamp some time after the first socket asks for it and stops when the last one closes.
+    """
+    try:
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    except OSError:
+        return None
+    if _ask_for_stamps(sock):
+        return sock
+    sock.close()
+    return None
 
 
 def _ask_for_stamps(sock: socket.socket) -> bool:

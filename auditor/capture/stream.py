@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from auditor.capture.connection import Connection
+from auditor.capture.connection import Connection, keep_stamping
 from auditor.capture.failures import map_error
 from auditor.capture.heads import origin, request_head, struck_head
 from auditor.capture.wirelog import WireWriter
@@ -82,6 +82,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
     def __init__(self, log: WireWriter, *, context: ssl.SSLContext | None = None) -> None:
         self._log, self._context = log, context
         self._idle: dict[tuple[str, str, int], list[Connection]] = {}
+        self._stamping = keep_stamping()
         self.kernel_stamps = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -153,6 +154,8 @@ class CapturingTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the idle connections."""
+        if self._stamping is not None:
+            self._stamping.close()
         for connections in self._idle.values():
             for connection in connections:
                 connection.close()

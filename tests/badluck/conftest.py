@@ -4,7 +4,7 @@ import os
 import ssl
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,15 +28,17 @@ def _tool(folder: Path) -> Tool:
 
 
 @pytest.fixture
-def tool(tmp_path: Path) -> Tool:
+def tool(tmp_path: Path) -> Iterator[Tool]:
     """The tool in an empty folder with a small claim and one prompt that is answered well."""
-    return _tool(tmp_path)
+    with closing(_tool(tmp_path)) as tool:
+        yield tool
 
 
 @pytest.fixture(scope="module")
-def module_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
+def module_tool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tool]:
     """The same for all tests of a module."""
-    return _tool(tmp_path_factory.mktemp("module"))
+    with closing(_tool(tmp_path_factory.mktemp("module"))) as tool:
+        yield tool
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,14 @@
 
 import json
 import multiprocessing
+import multiprocessing.context
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from rawserver import LAST_CHUNK, STREAM_HEAD, Asked, Peer, chunked, delta, even
 
 from auditor.cli import main
 
+Forked = multiprocessing.context.ForkServerProcess
 Answer = Callable[[Peer, Asked], Awaitable[object]]
 TRIAL_TOKENS, WARMUP_TOKENS, TOKENS = 4, 48, 60
 """Lengths by which the server tells the requests apart: field negotiation, warm-up, measured."""
@@ -47,18 +50,25 @@ def answer(*pieces: bytes, pause_s: float = 0.0, close: bool = True) -> Answer:
 
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["auditor.audit", "auditor.index", "auditor.cli.run", "auditor.report.text", "luck"])
+FORKS.set_forkserver_preload(["auditor.cli.run", "auditor.index", "auditor.report.page", "auditor.report.text", "luck"])
+ENDS_WITHIN_S = 90
 
 
-def _as_audit(arguments: Sequence[str], cwd: Path, env: dict[str, str], out: Path, err: Path) -> None:
+def _as_audit(
+    arguments: Sequence[str], cwd: Path, env: dict[str, str], said: Sequence[Path], limit: int | None
+) -> None:
     """Be `audit`."""
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
-    for number, path in ((1, out), (2, err)):
+    for number, path in enumerate(said, start=1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
     sys.argv = ["audit", *arguments]
+    # Whatever a background job inherits, Ctrl-C is to arrive.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if limit is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     main()
 
 
@@ -113,6 +123,7 @@ class Tool:
 
     cwd: Path
     env: dict[str, str]
+    started: list["Forked"] = field(default_factory=list)
 
     def arguments(self, url: str, *more: str, tokens: int = TOKENS) -> list[str]:
         """A short run of one prompt against the server."""
@@ -124,43 +135,39 @@ class Tool:
         lines = [json.dumps({"prompt": f"Tell me about <{name}> at length."}) for name in names]
         (self.cwd / "prompts.jsonl").write_text("\n".join(lines))
 
-    def start(self, *arguments: str, env: dict[str, str] | None = None, **more: Any) -> "subprocess.Popen[str]":
-        """Start `audit`."""
-        return self._start([sys.executable, "-m", "auditor", *arguments], env, **more)
+    def __call__(self, *arguments: str, **more: Any) -> Ran:
+        """Run `audit` to its end."""
+        return self.end(self.start(*arguments, **more))
 
-    def start_code(
-        self, code: str, *arguments: str, env: dict[str, str] | None = None, **more: Any
-    ) -> "subprocess.Popen[str]":
-        """Start Python with this code."""
-        return self._start([sys.executable, "-c", code, *arguments], env, **more)
-
-    def start_shell(self, command: str) -> "subprocess.Popen[str]":
-        """Start a shell, in which `$AUDIT` is the tool."""
-        return self._start(["bash", "-c", command], {"AUDIT": f"{sys.executable} -m auditor"})
-
-    def _start(self, command: list[str], env: dict[str, str] | None, **more: Any) -> "subprocess.Popen[str]":
-        settings: dict[str, Any] = {
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-            # Whatever a background job inherits, Ctrl-C is to arrive.
-            "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-            **more,
-        }
-        return subprocess.Popen(command, cwd=self.cwd, env={**self.env, **(env or {})}, text=True, **settings)
-
-    def end(self, process: "subprocess.Popen[str]") -> Ran:
-        """Wait for its end."""
-        try:
-            out, err = process.communicate(timeout=60)
-        finally:
-            process.kill()
-        return Ran(process.returncode, out, err, self.cwd)
-
-    def __call__(self, *arguments: str, env: dict[str, str] | None = None) -> Ran:
-        """Run it to its end, in a process forked from one that has imported it already."""
-        out, err = self.cwd.parent / "out", self.cwd.parent / "err"
-        process = FORKS.Process(target=_as_audit, args=(arguments, self.cwd, {**self.env, **(env or {})}, out, err))
+    def start(self, *arguments: str, env: dict[str, str] | None = None, limit: int | None = None) -> "Forked":
+        """Start `audit`, forked from a process that has imported it already; `limit` is for the size of files."""
+        said = (self.cwd.parent / "out", self.cwd.parent / "err")
+        process = FORKS.Process(target=_as_audit, args=(arguments, self.cwd, {**self.env, **(env or {})}, said, limit))
         process.start()
-        process.join(60)
+        self.started.append(process)
+        return process
+
+    def end(self, process: "Forked") -> Ran:
+        """Wait for its end."""
+        process.join(ENDS_WITHIN_S)
         assert process.exitcode is not None, "it does not end"
-        return Ran(process.exitcode, out.read_text(), err.read_text(), self.cwd)
+        return Ran(process.exitcode, *((self.cwd.parent / name).read_text() for name in ("out", "err")), self.cwd)
+
+    def run(self, *command: str, env: dict[str, str] | None = None) -> Ran:
+        """Run any command to its end; `$AUDIT` is the tool."""
+        settings = {**self.env, "AUDIT": f"{sys.executable} -m auditor", **(env or {})}
+        ran = subprocess.run(
+            command, cwd=self.cwd, env=settings, capture_output=True, text=True, timeout=ENDS_WITHIN_S, check=False
+        )
+        return Ran(ran.returncode, ran.stdout, ran.stderr, self.cwd)
+
+    def run_code(self, code: str, *arguments: str, env: dict[str, str] | None = None) -> Ran:
+        """Run Python with this code to its end."""
+        return self.run(sys.executable, "-c", code, *arguments, env=env)
+
+    def close(self) -> None:
+        """End what a test that failed left running."""
+        for process in self.started:
+            process.kill()
+            process.join()
+            process.close()

@@ -266,10 +266,10 @@ def test_usage_is_one_document_too(arguments, tool):
 def test_an_exception_that_nobody_foresaw(raised, line, tool, model):
     code = f"import sys, auditor.audit as a\ndef look(*x): raise {raised}\na.look = look\nfrom auditor.cli import main\nmain(sys.argv[1:])"
     arguments = tool.arguments(model().url, "--json")
-    ran = tool.end(tool.start_code(code, *arguments))
+    ran = tool.run_code(code, *arguments)
     assert line in ran.line(1)
     assert json.loads(ran.out)["exit_code"] == 1
-    nothing = tool.end(tool.start_code(code, *arguments, env={"AUDIT_DEBUG": "1"}))
+    nothing = tool.run_code(code, *arguments, env={"AUDIT_DEBUG": "1"})
     assert "Traceback" in nothing.err
     assert nothing.code == 1
 
@@ -277,10 +277,10 @@ def test_an_exception_that_nobody_foresaw(raised, line, tool, model):
 def test_output_that_nobody_reads_any_more(tool):
     (tool.cwd / "x").mkdir()
     shell = "$AUDIT claims schema | head -c 1 >/dev/null; exit ${PIPESTATUS[0]}"
-    ran = tool.end(tool.start_shell(shell))
+    ran = tool.run("bash", "-c", shell)
     assert ran.err == ""
 
 
 def test_output_that_cannot_be_written(tool):
-    ran = tool.end(tool.start_shell("$AUDIT claims schema >/dev/full"))
+    ran = tool.run("bash", "-c", "$AUDIT claims schema >/dev/full")
     assert "No space left on device" in ran.line(1)

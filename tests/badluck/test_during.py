@@ -3,7 +3,7 @@
 import json
 import os
 import re
-import resource
+import shlex
 import signal
 import subprocess
 import threading
@@ -69,9 +69,10 @@ def test_nothing_is_measured(measured, line, tool, model):
     ran = tool(*tool.arguments(server.url, "--json"))
     assert ran.line(5).startswith(f"{server.url}: {line}")
     assert json.loads(ran.out)["exit_code"] == 5
-    again = tool("judge", str(ran.folder))
-    assert again.code == 4, "what is left explains itself"
-    assert "INCONCLUSIVE" in again.out
+    if "context" in line:
+        again = tool("judge", str(ran.folder))
+        assert again.code == 4, "what is left explains itself"
+        assert "INCONCLUSIVE" in again.out
 
 
 def test_three_failures_in_a_row_end_it(tool, model):
@@ -117,7 +118,7 @@ def test_one_signal_ends_the_replay_and_what_came_is_judged(sign, tool, model):
     tool.prompts("good", "endless")
     process = tool.start(*tool.arguments(model(endless=endless).url, "--json"))
     assert endless.flows.wait(30)
-    process.send_signal(sign)
+    os.kill(process.pid, sign)
     ran = tool.end(process)
     assert ran.code == 4, ran.err
     assert json.loads(ran.out)["stopped"] == "interrupted"
@@ -130,9 +131,9 @@ def test_a_second_signal_ends_the_tool(tool, model):
     tool.prompts("good", "endless")
     process = tool.start(*tool.arguments(model(endless=endless).url, "--json"))
     assert endless.flows.wait(30)
-    process.send_signal(signal.SIGINT)
+    os.kill(process.pid, signal.SIGINT)
     assert endless.gone.wait(30)
-    process.send_signal(signal.SIGINT)
+    os.kill(process.pid, signal.SIGINT)
     ran = tool.end(process)
     assert re.fullmatch(r"reports/small/\S+: interrupted; `audit judge` it to see what was measured", ran.line(130))
     assert json.loads(ran.out)["exit_code"] == 130
@@ -146,7 +147,7 @@ def test_a_signal_before_anything_was_measured(when, sign, tool, model):
     endless = Endless()
     process = tool.start(*tool.arguments(model(**{when: endless}).url))
     assert endless.flows.wait(30)
-    process.send_signal(sign)
+    os.kill(process.pid, sign)
     ran = tool.end(process)
     assert ran.line(130) == "interrupted before anything was measured"
     if when == "trial":
@@ -167,7 +168,7 @@ def test_a_signal_while_the_server_is_probed(tool):
     with raw_server(silent) as server:
         process = tool.start(*tool.arguments(server.url, "--json"))
         assert asked.wait(30)
-        process.send_signal(signal.SIGINT)
+        os.kill(process.pid, signal.SIGINT)
         ran = tool.end(process)
     assert ran.line(130) == "interrupted before anything was measured"
     assert not (ran.cwd / "reports").exists()
@@ -202,11 +203,7 @@ def test_a_file_that_may_not_grow(tool, model):
     endless = Endless(size=2000, pause_s=0.0)
     tool.prompts("good", "endless", "good")
     limit = 150_000
-    process = tool.start(
-        *tool.arguments(model(endless=endless).url, "--json"),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-    ran = tool.end(process)
+    ran = tool(*tool.arguments(model(endless=endless).url, "--json"), limit=limit)
     line = ran.line(1)
     assert re.match(r"reports/small/\S+: cannot be written \(File too large\); see to space and permissions", line)
     assert json.loads(ran.out)["exit_code"] == 1
@@ -263,12 +260,28 @@ def test_an_event_of_100_mb(tool, model):
 
 def _peak_bytes(tool, arguments: list[str]) -> int:
     """The most memory that a run took."""
-    with (tool.cwd.parent / "said").open("w") as said:
-        process = tool.start(*arguments, stdout=said, stderr=said)
-        _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 4, (tool.cwd.parent / "said").read_text()
-    return usage.ru_maxrss << 10
+    code = (
+        "import resource, sys\nfrom auditor.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print('PEAK', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    ran = tool.run_code(code, *arguments)
+    assert ran.code == 4, ran.err
+    return int(ran.out.rpartition("PEAK ")[2]) << 10
+
+
+def test_more_streams_than_files_may_be_open(tool, model):
+    server = model()
+    words = shlex.join(tool.arguments(server.url, "--streams", "60"))
+    ran = tool.run("bash", "-c", f"ulimit -Sn 50; exec $AUDIT {words}")
+    assert ran.code == 4, ran.err
+    lines = ran.document("ledger.json")["exchanges"]
+    assert len(lines) >= 60
+    assert {line["status"] for line in lines} == {"complete"}
+    ran = tool.run("bash", "-c", f"ulimit -n 50; exec $AUDIT {words}")
+    assert ran.line(2) == (
+        "60 streams need 124 open files, and 50 are allowed; raise the limit (`ulimit -Hn`), or give fewer --streams"
+    )
 
 
 # what nobody foresaw
@@ -283,7 +296,7 @@ def test_an_exception_in_the_middle_loses_nothing(tool, model):
         "    return before(request, *more)\n"
         "r.body_of = body_of\nfrom auditor.cli import main\nmain(sys.argv[1:])"
     )
-    ran = tool.end(tool.start_code(code, *tool.arguments(model().url)))
+    ran = tool.run_code(code, *tool.arguments(model().url))
     line = ran.line(1)
     assert line.startswith("ZeroDivisionError: by zero; what was measured is in reports/small/")
     assert "this is a bug" in line

@@ -159,12 +159,12 @@ def test_the_kernel_s_time_is_true(capture):
     stamped = [read for read in exchange.reads if read.kernel_ns is not None]
     if not stamped:
         pytest.skip("this system stamps no reads")
-    assert len(stamped) == len(exchange.reads)
+    assert stamped == exchange.reads[-len(stamped) :], "the kernel may begin late, and then goes on"
     error = found.evidence.clock_error_ns
     assert error is not None
     assert error < 10**6
     clocks = [record for record in found.log.records if record.kind is Kind.CLOCK]
-    raw = [record for record in found.log.records if record.kind is Kind.READ]
+    raw = [record for record in found.log.records if record.kind is Kind.READ and record.kernel_ns]
     for record in raw:
         offset = clocks[0].kernel_ns - clocks[0].t_ns
         assert record.kernel_ns - offset <= record.t_ns + 2 * error, "later than the client's own time"
@@ -231,9 +231,8 @@ def test_tls_with_a_certificate_that_is_trusted(certificate, capture, monkeypatc
     assert found.result == [200, 200]
     exchanges = found.evidence.exchanges
     assert b"".join(read.data for exchange in exchanges for read in exchange.reads) == sent
-    assert all(read.kernel_ns is not None for exchange in exchanges for read in exchange.reads) == any(
-        record.kernel_ns for record in found.log.records if record.kind is Kind.READ
-    )
+    stamps = [read.kernel_ns for exchange in exchanges for read in exchange.reads]
+    assert stamps[-1] is not None or not any(stamps), "the reads of TLS are stamped too"
     assert exchanges[0].meta["tls"] is True
 
 
