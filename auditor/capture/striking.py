@@ -50,6 +50,8 @@ class Striker:
 
     def in_reads(self, reads: Sequence[bytes]) -> Sequence[bytes]:
         """Reads that follow each other, struck also where a secret spans two."""
+        if not self._halves:
+            return reads
         whole = b"".join(reads)
         struck = self.in_bytes(whole)
         return reads if struck == whole else _cut(struck, reads)
