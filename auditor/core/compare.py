@@ -10,6 +10,7 @@ from auditor.core.ledger import CellLedger
 from auditor.core.names import same_format, same_gpu, same_method, same_model, same_version, same_words
 from auditor.core.plan import Cell, Plan
 from auditor.core.record import Record
+from auditor.core.tally import Tally
 from auditor.terms import Match
 
 Weight = Literal["decisive", "minor"]
@@ -18,6 +19,8 @@ IsSame = Callable[[str, str], bool | None]
 """Whether what is stated is what was observed; None where the two cannot be told apart or together."""
 LENGTH_SLACK = 0.1
 """Relative difference in prompt or answer length that still counts as equal."""
+PROMPT_SLACK = 64
+"""Difference in prompt tokens that still counts as equal: what a chat template and a nonce add."""
 
 
 class Comparison(Record):
@@ -145,12 +148,12 @@ def _engine(case: Case, server: ServerFacts) -> Comparison:
 
 def _load(case: Case, plan: Plan, cell: Cell, measured: CellLedger | None) -> list[Comparison]:
     streams = case.reported.streams or case.workload.concurrency
-    tally = measured.tally if measured else None
-    requests = max(1, tally.requests) if tally else 1
+    tally = measured.tally if measured else Tally()
+    prompt, answer = (None if n is None else n / tally.requests for n in (tally.prompt_tokens, tally.delivered))
     return [
         _exact("streams", _text(streams), str(cell.streams), "the plan"),
-        _length("prompt tokens", case.workload.prompt_tokens, tally.prompt_tokens if tally else None, requests),
-        _length("answer tokens", case.workload.output_tokens, tally.delivered if tally else None, requests),
+        _length("prompt tokens", case.workload.prompt_tokens, prompt, PROMPT_SLACK),
+        _length("answer tokens", case.workload.output_tokens, answer, 0),
         _exact("temperature", _text(case.workload.sampling.temperature), _text(plan.temperature), "the plan"),
     ]
 
@@ -162,15 +165,17 @@ def _exact(field: str, stated: str | None, observed: str | None, source: str) ->
     return Comparison(field=field, stated=stated, observed=observed, match=match, weight=weight, source=source)
 
 
-def _length(field: str, stated: int | None, total: int | None, requests: int) -> Comparison:
-    mean = None if total is None else total / requests
+def _length(field: str, stated: int | None, mean: float | None, slack: int) -> Comparison:
     observed = None if mean is None else f"{mean:.0f}"
-    match = _match(_text(stated), observed, lambda one, _: abs((mean or 0) / float(one) - 1) <= LENGTH_SLACK)
+
+    def is_near(one: str, _: str) -> bool:
+        return abs((mean or 0) - float(one)) <= max(slack, LENGTH_SLACK * float(one))
+
     return Comparison(
         field=field,
         stated=_text(stated),
         observed=observed,
-        match=match,
+        match=_match(_text(stated), observed, is_near),
         weight="decisive" if stated is not None else "minor",
         source="mean of the measured exchanges",
         reason=None if observed else "not counted",

@@ -126,8 +126,9 @@ def _stated_basis(case: Case, load: Load) -> tuple[str, str]:
         return _BASIS_IDS.get(reported.basis, reported.basis.value), f"the claim states its basis: {reported.basis}"
     if reported.window in _WINDOW_IDS:
         return _WINDOW_IDS[reported.window], f"the claim states its window: {reported.window.replace('_', ' ')}"
-    if load.streams > 1:
-        return "delivered/system", f"the claim states no basis; {load.streams} streams are added"
+    streams = reported.streams or case.workload.concurrency or 1
+    if streams > 1:
+        return "delivered/system", f"the claim states {streams} streams and no basis: all streams added"
     return "delivered/decode", "the claim states no basis: delivered tokens, decode, one stream, sustained"
 
 

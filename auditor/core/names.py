@@ -23,12 +23,13 @@ _OTHER_SHAPE = frozenset({
 
 def same_model(stated: str, observed: str) -> bool | None:
     """By the words of the names, without owner and number format: `Qwen3.5-397B` is `nvidia/Qwen3.5-397B-A17B-NVFP4`,
-    `GLM-4` is not `GLM-4.5`, and `Qwen3.5` may be any size of it."""
+    `GLM-4` is not `GLM-4.5`, and `Qwen3.5` may be any size of it. A name without a number, as `default` or `weights`,
+    tells nothing."""
     one, other = _model_words(stated), _model_words(observed)
-    if not one or not other:
-        return None
-    if one == other:
+    if one and one == other:
         return True
+    if not all(any(character.isdigit() for word in words for character in word) for words in (one, other)):
+        return None
     short, long = sorted((one, other), key=len)
     if long[: len(short)] != short:
         return False

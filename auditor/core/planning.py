@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from auditor.core.claim import Case
 from auditor.core.facts import ServerFacts
-from auditor.core.plan import SUSTAINED_TOKENS, Cell, Plan, StopRule
+from auditor.core.plan import SUSTAINED_TOKENS, Cell, Plan, StopRule, Tolerance
 from auditor.core.prompts import Kind, Message, Prompt, about_tokens, padded, pick
 from auditor.errors import UsageError
 
@@ -13,7 +13,10 @@ DEFAULT_TOKENS = 1200
 DEFAULT_REPEATS = 3
 QUICK_TOKENS = 1024
 QUICK_KINDS: tuple[Kind, ...] = ("code", "prose")
+LEAST_TOKENS = 128
+"""Delivered tokens per stream below which no rate is believed, whatever the claim says."""
 WARMUP_TOKENS = 48
+_NONCE_TOKENS = 12
 _MARGIN_TOKENS = 64
 """Left free in the context for the chat template and the nonce."""
 
@@ -83,6 +86,7 @@ def make_plan(
         cells=tuple(cells),
         prompts=prompts,
         stop=wishes.stop,
+        tolerance=_tolerance(case),
         quick=wishes.quick,
     )
 
@@ -126,6 +130,13 @@ def make_rehearsal(
     )
 
 
+def _tolerance(case: Case) -> Tolerance:
+    """An answer is long enough when it is as long as the claim says, if that is shorter than what counts as sustained;
+    but no rate is made of a few tokens."""
+    stated = case.workload.output_tokens or SUSTAINED_TOKENS
+    return Tolerance(sustained_tokens=min(SUSTAINED_TOKENS, max(LEAST_TOKENS, stated)))
+
+
 def _requests(streams: int, prompts: int) -> int:
     """Requests of a round: every prompt once; with several streams, two or more on each, and no stream left over.
 
@@ -162,7 +173,7 @@ def _prompts(case: Case, wishes: Wishes, seed: int) -> tuple[Prompt, ...]:
     if not prompts:
         raise UsageError("there is no prompt to send", remedy="give --prompts FILE, or leave the suite in")
     if case.workload.prompt_tokens:
-        length = case.workload.prompt_tokens
+        length = case.workload.prompt_tokens - _NONCE_TOKENS
         prompts = [padded(prompt, length, seed + i) for i, prompt in enumerate(prompts)]
     return tuple(prompts)
 

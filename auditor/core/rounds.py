@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import accumulate
 from typing import Any
 
 from auditor.core.adapter import Adapter
@@ -237,13 +236,6 @@ def _positions(rounds: Sequence[RoundLedger]) -> tuple[int, ...] | None:
         return None
     width = max(map(len, known))
     return tuple(sum(p[i] if i < len(p) else 0 for p in known) for i in range(width))
-
-
-def accepted_by_position(lengths: Iterable[int], width: int) -> tuple[int, ...]:
-    """How many steps accepted at least one, two, ... drafts, from the accepted count of each step."""
-    reached = Counter(lengths)
-    tail = accumulate(reached[n] for n in range(width, 0, -1))
-    return tuple(reversed(list(tail)))
 
 
 def _total(values: Iterable[int | None]) -> int | None:

@@ -28,12 +28,15 @@ MODELS = [
     ("DeepSeek-R1", "DeepSeek-R1-Distill-Llama-70B", False),
     ("mixtral-8x7b", "mixtral-8x22b", False),
     ("Qwen3-30B", "Qwen3-Coder-30B", False),
-    ("SmolLM2-135M", "model", False),
     # One name says less than the other.
     ("Qwen3.5", "Qwen3.5-397B-A17B", None),
     ("Kimi-K2", "moonshotai/Kimi-K2-Thinking", None),
     ("DeepSeek-R1", "DeepSeek-R1-0528", None),
     ("NVFP4", "Qwen3-8B", None),
+    # A name without a number tells nothing.
+    ("SmolLM2-135M", "model", None),
+    ("Qwen3.5-397B", "default", None),
+    ("mistral-large", "Mistral-Large-Instruct", True),
 ]
 GPUS = [
     ("rtx-pro-6000-blackwell-ws", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", True),
@@ -226,8 +229,11 @@ def test_engines(engine: str, kind: str, match: Match, words: str | None) -> Non
 @pytest.mark.parametrize(
     ("workload", "field", "match", "weight"),
     [
-        ("{prompt_tokens: 42}", "prompt tokens", Match.EQUAL, "decisive"),
-        ("{prompt_tokens: 45}", "prompt tokens", Match.DIFFERS, "decisive"),
+        ("{prompt_tokens: 103}", "prompt tokens", Match.EQUAL, "decisive"),
+        ("{prompt_tokens: 104}", "prompt tokens", Match.DIFFERS, "decisive"),
+        ("{prompt_tokens: 4000}", "prompt tokens", Match.DIFFERS, "decisive"),
+        ("{output_tokens: 100}", "answer tokens", Match.EQUAL, "decisive"),
+        ("{output_tokens: 107}", "answer tokens", Match.DIFFERS, "decisive"),
         ("{output_tokens: 88}", "answer tokens", Match.EQUAL, "decisive"),
         ("{output_tokens: 1000}", "answer tokens", Match.DIFFERS, "decisive"),
         ("{concurrency: 2}", "streams", Match.DIFFERS, "decisive"),

@@ -178,7 +178,9 @@ def claim_of(reported: str) -> Case:
     ("reported", "streams", "gpus", "judged_on", "words"),
     [
         ("", 1, None, "delivered/decode", "states no basis"),
-        ("", 4, None, "delivered/system", "4 streams are added"),
+        ("", 4, None, "delivered/decode", "states no basis"),
+        ("streams: 8", 8, None, "delivered/system", "states 8 streams and no basis"),
+        ("streams: 8", 1, None, "delivered/request", "states 8 streams and no basis"),
         ("basis: decode", 4, None, "delivered/decode", "states its basis: decode"),
         ("basis: per_user", 4, None, "delivered/decode", "per_user"),
         ("basis: request", 1, None, "delivered/request", "request"),

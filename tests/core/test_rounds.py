@@ -9,7 +9,6 @@ from runs import Cells, Recording, account, counted, facts_of, names, plan_of, r
 from auditor.core.bases import Load, bases_of, find
 from auditor.core.checks.timing import effective_streams
 from auditor.core.ledger import RoundLedger
-from auditor.core.rounds import accepted_by_position
 from auditor.core.summary import by_kind, cell_summaries, line_decode_rate, pair_summaries
 
 MS = 10**6
@@ -154,8 +153,3 @@ def test_the_figures_of_a_cell() -> None:
     assert summary.accepted_by_position == (62, 28, 16, 12)  # twice 31, 14, 8 and 6
     assert summary.effective_streams == pytest.approx(1, abs=0.01)
     assert list(by_kind(plan_of(cells), ledger)) == ["reviewer"]
-
-
-def test_accepted_by_position_counts_steps_that_reached_it() -> None:
-    assert accepted_by_position([0, 1, 3, 3, 2], 4) == (4, 3, 2, 0)
-    assert accepted_by_position([], 2) == (0, 0)
