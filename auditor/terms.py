@@ -160,7 +160,13 @@ TERMS: dict[str, Term] = _table(
     ),
     Term("", "tpot_ns", "ns/token", "(last - first) / (N - n_first)", "time per token after the first event"),
     Term("", "e2e_ns", "ns", "end - send", "send to the end of the stream"),
-    Term("", "decode_rate", "tokens/s", "(N - n_first) / (last - first)", "delivered after the first event"),
+    Term(
+        "",
+        "decode_rate",
+        "tokens/s",
+        "(N - n_first) / (last - first)",
+        "delivered after the first event; a token without an event, as the end of sequence, is left out",
+    ),
     Term("", "request_rate", "tokens/s", "N / e2e", "delivered over the whole request"),
     Term("", "system_rate", "tokens/s", "sum(N) / W", "all streams over one window"),
 )
