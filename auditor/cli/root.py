@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("auditor.cli.judge:report", "Write the report of a run again."),
     "bases": ("auditor.cli.bases:bases", "Print what a run gives under every counting rule."),
     "explain": ("auditor.cli.explain:explain", "Say which counting rules turn a measurement into a claim."),
+    "ceiling": ("auditor.cli.ceiling:ceiling", "Lay a claim beside what the hardware can do at most."),
     "log": ("auditor.cli.log:log", "Print the timestamped token log of a run."),
     "log-read": ("auditor.cli.logread:log_read", "Read the log of a server: what it printed and whether it agrees."),
     "list": ("auditor.cli.judge:list_runs", "List the runs and their verdicts."),
