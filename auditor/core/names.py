@@ -5,6 +5,8 @@ Each answer is True, False, or None where one name says less than the other and 
 
 import re
 
+from auditor.reference.gpus import find_cards
+
 _FORMATS = re.compile(
     r"(?<![a-z0-9])(?:(?:nv|mx)?fp\d+|bf16|int\d+|w\d+a\d+|i?q\d+(?:[_ ](?:[0-9]|k|x{0,2}[sl]|nl|m))*|\d+-?bit|awq|gptq"
     r"|gguf|mlx|exl\d|modelopt|compressed[-_]tensors|dynamic|quanti[sz]ed|ud|safetensors|hf)(?![a-z0-9])"
@@ -59,11 +61,21 @@ _GPU_SPELLINGS = (
 
 
 def same_gpu(stated: str, observed: str) -> bool | None:
-    """By chip, edition and memory: an RTX 5090 is no RTX 5090 D, and a Max-Q no workstation card."""
-    answers = {_same_card(_card(stated), _card(part)) for part in observed.split(" and ")}
+    """By the table of GPUs, else by chip, edition and memory: an RTX 5090 is no RTX 5090 D, and a Max-Q no workstation
+    card; a name without its edition may be any."""
+    answers = {_one_gpu(stated, part) for part in observed.split(" and ")}
     if len(answers) == 1:
         return answers.pop()
     return None  # several kinds in one machine: which was used is not told
+
+
+def _one_gpu(stated: str, observed: str) -> bool | None:
+    cards, seen = set(find_cards(stated)), set(find_cards(observed))
+    if not cards or not seen:
+        return _same_card(_card(stated), _card(observed))
+    if not cards & seen:
+        return False
+    return True if len(cards | seen) == 1 else None
 
 
 def _same_card(one: dict[str, str], other: dict[str, str]) -> bool | None:

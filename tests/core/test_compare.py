@@ -44,7 +44,7 @@ GPUS = [
     ("4x RTX5090", "NVIDIA GeForce RTX 5090", True),
     ("h200", "NVIDIA H200", True),
     ("MI300X", "AMD Instinct MI300X", True),
-    ("A100-SXM4", "NVIDIA A100-SXM4-80GB", True),
+    ("A100-SXM4", "NVIDIA A100-SXM4-80GB", None),
     ("rtx-pro-6000-blackwell-ws", "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", False),
     ("rtx-pro-6000-blackwell-ws", "NVIDIA RTX PRO 6000 Blackwell Server Edition", False),
     ("RTX 5090", "NVIDIA GeForce RTX 5090 D", False),
