@@ -25,6 +25,8 @@ class Details:
     ignored: int | None = 0
     """Drafted tokens that were neither accepted nor rejected: none, but on LM Studio; None where that is not told."""
     verify_steps: int | None = None
+    draft_width: int | None = None
+    """Most tokens drafted in one step."""
     accepted_per_step: tuple[int, ...] | None = None
     """One entry per verify step, where the server lists them."""
     drafted_per_step: tuple[int, ...] | None = None

@@ -69,7 +69,7 @@ def tally_of(stream: Stream, delivered: int | None, *, requested: int, event_is_
     if event_is_step:
         return tally.model_copy(update=_from_event_steps(stream))
     final = stream.final
-    names = ("drafted", "accepted", "verify_steps")
+    names = ("drafted", "accepted", "ignored", "verify_steps", "draft_width")
     return tally if final is None else tally.model_copy(update={name: getattr(final, name) for name in names})
 
 
@@ -134,7 +134,7 @@ def _from_event_steps(stream: Stream) -> dict[str, int | None]:
         return terms
     widths = final.drafted_per_step
     terms |= {"verify_steps": final.verify_steps, "drafted": final.drafted, "accepted": final.accepted}
-    terms |= {"draft_width": max(widths, default=0) if widths is not None else None}
+    terms |= {"draft_width": max(widths, default=0) if widths is not None else final.draft_width}
     tokens = [step.tokens or 0 for step in steps or ()]
     if not steps or verify_steps(tokens, final) is None:
         return terms

@@ -138,8 +138,19 @@ class _Reader:
         return new if new >= 0 else None
 
 
+_KEPT = (
+    "tokens",
+    "drafted",
+    "accepted",
+    "ignored",
+    "verify_steps",
+    "draft_width",
+    "accepted_per_step",
+    "drafted_per_step",
+)
+
+
 def _newer(old: Details, new: Details) -> Details:
     """The later counts, keeping what only the earlier event told."""
-    names = ("tokens", "drafted", "accepted", "ignored", "verify_steps", "accepted_per_step", "drafted_per_step")
-    kept = {name: getattr(old, name) for name in names if getattr(new, name) is None}
+    kept = {name: getattr(old, name) for name in _KEPT if getattr(new, name) is None}
     return replace(new, **kept, reported={**old.reported, **new.reported})

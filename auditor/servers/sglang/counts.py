@@ -43,10 +43,12 @@ def details(event: Mapping[str, Any]) -> Details | None:
     spec = dig(event, "sglext", "spec_tokens_details") or event.get("meta_info")
     if not isinstance(spec, dict) or "spec_verify_ct" not in spec:
         return None
+    proposed, steps = _first(spec, _PROPOSED), whole(spec.get("spec_verify_ct"))
     return Details(
-        drafted=_first(spec, _PROPOSED),
+        drafted=proposed,
         accepted=_first(spec, _ACCEPTED),
-        verify_steps=whole(spec.get("spec_verify_ct")),
+        verify_steps=steps,
+        draft_width=proposed // steps if proposed and steps and proposed % steps == 0 else None,
         reported=figures({name: spec[name] for name in _REPORTED if name in spec}),
     )
 

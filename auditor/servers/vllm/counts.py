@@ -58,6 +58,7 @@ def details(event: Mapping[str, Any]) -> Details | None:
         drafted=whole(dig(spec, "num_draft_tokens")),
         accepted=whole(dig(spec, "num_accepted_draft_tokens")),
         verify_steps=whole(dig(spec, "num_spec_steps")),
+        draft_width=whole(dig(spec, "num_spec_tokens")),
         accepted_per_step=_counts(dig(spec, "per_step_accepted")),
         drafted_per_step=_counts(dig(spec, "per_step_drafted")),
         reported=figures(metrics),
