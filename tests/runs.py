@@ -30,7 +30,12 @@ from auditor.core.wire import Kind, WireRecord, frame
 from auditor.servers import load_adapters
 
 RECORDED = Path(__file__).parent / "data" / "recorded"
-KINDS = {"llamacpp": "llamacpp", "vllm-0.32-cpu": "vllm", "vllm-0.24-h200": "vllm"}
+KINDS = {
+    "llamacpp": "llamacpp",
+    "vllm-0.32-cpu": "vllm",
+    "vllm-0.24-h200": "vllm",
+    "transformers-5.19-cpu": "transformers",
+}
 """The archives, and the adapter that reads what is in each."""
 
 
@@ -87,8 +92,8 @@ def names(where: str, *, prefix: str = "", suffix: str) -> list[str]:
 
 def recording(where: str, name: str) -> Recording:
     """One recorded stream; `where` names the archive."""
-    readers = {"llamacpp": _llamacpp, "vllm-0.32-cpu": _vllm_032, "vllm-0.24-h200": _vllm_024}
-    return readers[where](archive(where), name)
+    readers = {"llamacpp": _llamacpp, "vllm-0.24-h200": _vllm_024}
+    return replace(readers.get(where, _by_event)(archive(where), name), kind=KINDS[where])
 
 
 def _llamacpp(files: Mapping[str, bytes], name: str) -> Recording:
@@ -114,7 +119,7 @@ def _llamacpp(files: Mapping[str, bytes], name: str) -> Recording:
     )
 
 
-def _vllm_032(files: Mapping[str, bytes], name: str) -> Recording:
+def _by_event(files: Mapping[str, bytes], name: str) -> Recording:
     """Events `send`, `sent`, `recv`, `eof` and others, the bytes as text or base64."""
     events = [json.loads(line) for line in files[f"{name}.jsonl"].splitlines()][1:]
     sends = [event for event in events if event["ev"] == "send"]

@@ -28,9 +28,9 @@ class LineReader:
         *ended, rest = data.split(b"\n")
         for piece in ended:
             self._take(piece)
-            line = bytes(self._line).strip()
+            is_too_long, line = len(self._line) > MAX_EVENT, bytes(self._line).strip()
             self._line.clear()
-            if len(line) > MAX_EVENT:
+            if is_too_long:
                 self.oversized += 1
             elif line:
                 events.append(ServerEvent("", line))

@@ -51,5 +51,6 @@ ADAPTER = Adapter(
         "acceptance_mode": absent("nothing is accepted or rejected"),
     },
     source="transformers/cli/serving/server.py 5.24.0, chat_completion.py 5.19.0",
+    seen_live="5.19.0 on a processor, recorded; by hand on 2026-12-01",
 )
 """transformers serve."""

@@ -79,8 +79,8 @@ def _speculation(series: list[Sample], found: Mapping[FactName, Fact], answers: 
             "speculation": known(True, f"GET /metrics {min(found_v0)}"),
             "draft_tokens": unknown("the V0 engine does not tell it in its metrics; its log does"),
         }
-    if DIFFUSION_SIGN in names:
-        reason = f"GET /metrics {DIFFUSION_SIGN}: a diffusion model, which has steps and no drafts"
+    if any(name.startswith(DIFFUSION_SIGN) for name in names):
+        reason = f"GET /metrics {DIFFUSION_SIGN}*: a diffusion model, which has steps and no drafts"
         return {name: unknown(reason) for name in ("speculation", "draft_tokens")}
     if _DELIVERED in names:
         off = f"GET /metrics has no {_DRAFTS}"

@@ -22,7 +22,8 @@ _COUNTERS = {
 _NO_SPECULATION = {"drafted": 0, "accepted": 0, "verify_steps": 0}
 V0_SIGNS = ("vllm:spec_decode_num_emitted_tokens_total", "vllm:spec_decode_draft_acceptance_rate")
 """Series of speculation that only the V0 engine has."""
-DIFFUSION_SIGN = "vllm:diffusion_num_denoising_steps_total"
+DIFFUSION_SIGN = "vllm:diffusion_num_"
+"""How the series of diffusion models begin."""
 _V0 = "the V0 engine adds values that are sums already, so that differences mean nothing"
 _DIFFUSION = "a diffusion model commits several tokens a step, without drafts"
 
@@ -43,7 +44,7 @@ def counters(text: str) -> Counters:
         return found.model_copy(update={"drafted": None, "accepted": None, "reasons": reasons})
     if DIFFUSION_SIGN in text:
         return found.model_copy(update={"steps": None, "reasons": {"steps": _DIFFUSION}})
-    if found.delivered is not None and found.drafted is None:
+    if found.delivered is not None and (found.drafted, found.accepted, found.verify_steps) == (None, None, None):
         return found.model_copy(update=_NO_SPECULATION)
     return found
 
