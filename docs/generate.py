@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 from auditor.cli.root import COMMANDS
+from auditor.core.adapter import NOTES, Adapter
 from auditor.core.bases.numerators import NUMERATORS
 from auditor.core.bases.others import OTHERS
 from auditor.core.checks import CHECKS
 from auditor.core.enginelogs import ENGINES
 from auditor.errors import Exit
+from auditor.servers import load_adapters
 from auditor.terms import TERMS, VerdictKind
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,6 +62,35 @@ def engine_logs() -> str:
     return _table(("engine", "lines seen", "a line averages", "cannot be told from it"), rows)
 
 
+def servers() -> str:
+    """The kinds of server, and how far each was seen."""
+    rows = [
+        (f"`{a.name}`", a.title, a.seen_live or "not seen live", a.source, ", ".join(_apis(a)))
+        for a in load_adapters().values()
+    ]
+    return _table(("kind", "server", "seen live", "shapes read from", "`--api`"), rows)
+
+
+def _apis(adapter: Adapter) -> list[str]:
+    return [api for api in ("chat", "completions", "native") if adapter.route(api)]
+
+
+def server_terms() -> str:
+    """What can be had of each term, server by server."""
+    shown = {"exact": "exact", "nominal": "nominal", "absent": "–"}
+    rows = [(a.title, *(shown[a.notes[term].kind] for term in NOTES)) for a in load_adapters().values()]
+    return _table(("server", *(term.replace("_", " ") for term in NOTES)), rows)
+
+
+def server_notes() -> str:
+    """The same in words."""
+    parts = []
+    for adapter in load_adapters().values():
+        rows = [(term.replace("_", " "), note.kind, note.why) for term, note in adapter.notes.items()]
+        parts.append(f"### {adapter.title}\n\n{_table(('term', '', 'from where, or why not'), rows)}")
+    return "\n\n".join(parts)
+
+
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
@@ -74,8 +105,18 @@ PARTS = {
     "exits": exits,
     "glossary": glossary,
     "checks": checks,
+    "servers": servers,
+    "server-terms": server_terms,
+    "server-notes": server_notes,
 }
-FILES = ("README.md", "docs/verdicts.md", "docs/glossary.md", "docs/explain.md", "docs/engine-logs.md")
+FILES = (
+    "README.md",
+    "docs/verdicts.md",
+    "docs/glossary.md",
+    "docs/explain.md",
+    "docs/engine-logs.md",
+    "docs/servers.md",
+)
 
 
 def refreshed(text: str) -> str:

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("auditor.cli.judge:list_runs", "List the runs and their verdicts."),
     "claims": ("auditor.cli.claims:claims", "Check, show and store claim files."),
     "init": ("auditor.cli.init:init", "Draft a claim file from a post or a few questions."),
+    "servers": ("auditor.cli.servers:servers", "List the kinds of server that are known, and what each tells."),
     "local": ("auditor.cli.local:local", "Start, stop and look at the embedded server."),
     "db": ("auditor.cli.db:db", "Create, upgrade and look at the database."),
 }
