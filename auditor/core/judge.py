@@ -12,6 +12,7 @@ from auditor.core.explain import CAUTION
 from auditor.core.explaincell import explain_cell
 from auditor.core.explanation import Witness
 from auditor.core.facts import RunFacts
+from auditor.core.physics.laidbeside import ceiling_of
 from auditor.core.plan import Plan
 from auditor.core.questions import questions_for
 from auditor.core.record import six
@@ -105,6 +106,7 @@ def judge(
         by_kind=by_kind(plan, account.ledger),
         unknown=_unknown(rows, findings, bases),
         questions=questions_for(case),
+        ceiling=ceiling_of(case),
     )
 
 

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from auditor.core.bases import BasisValue
+from auditor.core.ceiling import Ceiling
 from auditor.core.compare import Comparison
 from auditor.core.explanation import Explanation
 from auditor.core.record import Record
@@ -134,3 +135,5 @@ class Verdict(Record):
     """What could not be known."""
     questions: tuple[str, ...]
     """What to ask the claimant."""
+    ceiling: Ceiling | None = None
+    """The claim beside what its hardware can do: it judges the claim, and the kind judges the measurement."""

@@ -9,6 +9,7 @@ from runs import Cells, Recording, recording
 from simulated import Setting, simulate
 
 from auditor.core.checks import CHECKS, Context, run_checks
+from auditor.core.facts import known
 from auditor.core.folder import Recount
 from auditor.core.http1 import ResponseReader
 from auditor.core.stats import estimate
@@ -88,6 +89,12 @@ def streams(context: Context, configured: int) -> Context:
     return replace(context, account=replace(context.account, ledger=ledger))
 
 
+def on_gpu(gpu: str, model: str, **facts: object) -> dict[str, object]:
+    """What was observed of a server on one card."""
+    observed = {"gpu": gpu, "gpu_count": 1, "model_path": model, **facts}
+    return {"facts": {name: known(value, "nvidia-smi") for name, value in observed.items()}}  # type: ignore[arg-type]
+
+
 HOLDS: dict[str, Context] = {
     "real-server": alone(DRAFT),
     "run-finished": alone(DRAFT),
@@ -107,6 +114,7 @@ HOLDS: dict[str, Context] = {
     "full-length": alone(DRAFT),
     "sustained": alone(LONG),
     "interval": alone(DRAFT, judged=estimate([100, 101, 100.5])),
+    "below-bound": alone(DRAFT, server=on_gpu("NVIDIA H200", "Llama-3.1-8B-Instruct")),
     "own-times": alone(recording("llamacpp", "plain/chat_stream_tpt")),
     "clean-streams": alone(DRAFT),
     "cache-unused": alone(DRAFT),
@@ -166,6 +174,12 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
     "interval": [
         (alone(DRAFT, judged=estimate([100, 110, 120])), "22.6% to either side, more than 3%"),
         (alone(DRAFT, judged=estimate([100])), "one repeat gives no interval"),
+    ],
+    "below-bound": [
+        (
+            alone(DRAFT, server=on_gpu("NVIDIA GB10", "meta-llama/Llama-3.3-70B", quantisation="BF16", speculation=False)),
+            "is above the hard bound of 1.964 tok/s: our tables, what was observed of the server, or the clock",
+        ),
     ],
     "own-times": [(alone(recording("llamacpp", "draft/completions_stream_slowreader50ms")), "shared a socket read")],
     "clean-streams": [
@@ -282,3 +296,23 @@ def test_findings_are_in_the_order_of_the_report_and_can_be_written() -> None:
     assert [finding.id for finding in found] == [check.id for check in CHECKS]
     assert all(json.loads(finding.to_json()) for finding in found)
     assert not any(finding.outcome is Outcome.ERROR for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("context", "outcome", "words"),
+    [
+        (alone(DRAFT, rehearsal=True), Outcome.NOT_APPLICABLE, "a rehearsal"),
+        (alone(DRAFT), Outcome.NOT_AVAILABLE, "the GPU was not observed"),
+        (
+            alone(DRAFT, server=on_gpu("NVIDIA H200", "SmolLM2-135M")),
+            Outcome.NOT_AVAILABLE,
+            "not in the table of models",
+        ),
+        (alone(DRAFT, server=on_gpu("NVIDIA\nH200", "a")), Outcome.NOT_AVAILABLE, "cannot be read"),
+    ],
+)
+def test_a_bound_that_is_not_known_decides_nothing(context: Context, outcome: Outcome, words: str) -> None:
+    found = ask("below-bound", context)
+    assert found.outcome is outcome
+    assert words in found.sentence
+    assert found.gravity == ("dirty" if outcome is Outcome.NOT_APPLICABLE else "note")

@@ -1,6 +1,6 @@
 """The small checks that a verdict rests on: one question each, with a sentence and a remedy."""
 
-from auditor.core.checks import conduct, counting, output, timing
+from auditor.core.checks import bounds, conduct, counting, output, timing
 from auditor.core.checks.base import Check, Context
 from auditor.core.verdict import Finding
 
@@ -25,6 +25,7 @@ CHECKS: tuple[Check, ...] = (
     Check("full-length", "note", output.full_length),
     Check("sustained", "thin", timing.sustained),
     Check("interval", "thin", timing.interval),
+    Check("below-bound", "dirty", bounds.below_bound),
     Check("own-times", "note", timing.own_times),
     Check("clean-streams", "note", timing.clean_streams),
     Check("cache-unused", "note", conduct.cache_unused),
