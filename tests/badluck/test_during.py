@@ -8,10 +8,9 @@ import signal
 import subprocess
 import threading
 import time
-from pathlib import Path
 
 import pytest
-from luck import TOKENS, answer, good, words
+from luck import TOKENS, answer
 from rawserver import LAST_CHUNK, STREAM_HEAD, Asked, Peer, chunked, delta, event, last, plain
 
 from auditor.core.folder import RunFolder
@@ -69,7 +68,7 @@ def test_nothing_is_measured(measured, line, tool, model):
     ran = tool(*tool.arguments(server.url, "--json"))
     assert ran.line(5).startswith(f"{server.url}: {line}")
     assert json.loads(ran.out)["exit_code"] == 5
-    if "context" in line:
+    if "context" in line:  # once is enough
         again = tool("judge", str(ran.folder))
         assert again.code == 4, "what is left explains itself"
         assert "INCONCLUSIVE" in again.out
@@ -152,7 +151,7 @@ def test_a_signal_before_anything_was_measured(when, sign, tool, model):
     assert ran.line(130) == "interrupted before anything was measured"
     if when == "trial":
         assert not (ran.cwd / "reports").exists()
-    else:
+    elif sign is signal.SIGINT:
         assert tool("judge", str(ran.folder)).code == 4
 
 
@@ -246,28 +245,18 @@ def test_an_event_of_100_mb(tool, model):
             await peer.send(*chunked(b"data: " + b"x" * (1 << 20)))
         await peer.send(*chunked(b"\n\n"), LAST_CHUNK)
 
-    tool.prompts("good")
-    server = model(huge=huge)
-    usual = _peak_bytes(tool, tool.arguments(server.url))
     tool.prompts("good", "huge")
-    peak = _peak_bytes(tool, tool.arguments(server.url))
-    assert peak - usual < 120 << 20
-    folder = max((tool.cwd / "reports" / "small").iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    first, second = json.loads((folder / "ledger.json").read_bytes())["exchanges"]
-    assert first["status"] == "complete"
-    assert (second["status"], second["problem"]) == ("failed", "more than 32 MiB came for one answer")
-
-
-def _peak_bytes(tool, arguments: list[str]) -> int:
-    """The most memory that a run took."""
     code = (
         "import resource, sys\nfrom auditor.cli import main\n"
         "try: main(sys.argv[1:])\n"
         "finally: print('PEAK', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
-    ran = tool.run_code(code, *arguments)
+    ran = tool.run_code(code, *tool.arguments(model(huge=huge).url))
     assert ran.code == 4, ran.err
-    return int(ran.out.rpartition("PEAK ")[2]) << 10
+    assert int(ran.out.rpartition("PEAK ")[2]) << 10 < 350 << 20, "a run without it takes 210 MiB"
+    first, second = ran.document("ledger.json")["exchanges"]
+    assert first["status"] == "complete"
+    assert (second["status"], second["problem"]) == ("failed", "more than 32 MiB came for one answer")
 
 
 def test_more_streams_than_files_may_be_open(tool, model):
@@ -310,14 +299,5 @@ def test_a_database_that_cannot_be_used_loses_nothing(tool, model):
     assert "audit: the run is not in the database: " in ran.err
     assert json.loads(ran.out)["kind"] == "inconclusive"
     assert (ran.folder / "report.html").exists()
-
-
-def test_a_run_folder_reads_as_what_it_is(tool, model):
-    """The good case, beside all the bad ones."""
-    ran = tool(*tool.arguments(model().url))
-    assert ran.code == 4, ran.err
-    assert "Traceback" not in ran.err
     assert ran.document("verdict.json")["run"]["partial"] is False
-    assert RunFolder(Path(ran.folder)).evidence().finished
-    assert good
-    assert words(1)
+    assert RunFolder(ran.folder).evidence().finished
