@@ -37,7 +37,7 @@ async def recount(
 ) -> Recount | None:
     """Tokenise each measured answer again, whole; None where nothing can tokenise.
 
-    Without a tokenizer the server's `/tokenize` is asked, which is no independent witness.
+    Without a tokenizer the server's own is asked, which is no independent witness.
     """
     texts = _texts(folder, plan, targets)
     if tokenizer is not None:
@@ -70,18 +70,22 @@ def _texts(folder: Path, plan: Plan, targets: Mapping[str, Target]) -> dict[int,
 
 
 async def _ask_server(target: Target, text: str) -> int | None:
-    """Tokens by the server's `/tokenize`, in the shapes of llama.cpp and vLLM; None where it has none."""
-    body = {"content": text, "prompt": text, "model": target.facts.model, "add_special_tokens": False}
+    """Tokens by the server's own tokenizer; None where it shows none."""
+    tokenize = target.adapter.tokenize
+    if tokenize is None:
+        return None
+    url, body = target.facts.url + tokenize.path, tokenize.body(target.facts.model, text)
     flight = Flight({"purpose": "recount"}, first_token_ns=30 * 10**9)
     try:
-        response = await target.client.post(target.facts.url + "/tokenize", json=body, extensions={"flight": flight})
+        response = await target.client.post(url, json=body, extensions={"flight": flight})
         value: Any = response.json() if response.status_code == 200 else None
     except (httpx.RequestError, ValueError):
         return None
     if not isinstance(value, dict):
         return None
-    if isinstance(value.get("count"), int):
-        return int(value["count"])
+    for name in ("count", "length"):
+        if isinstance(value.get(name), int):
+            return int(value[name])
     tokens = value.get("tokens")
     return len(tokens) if isinstance(tokens, list) else None
 

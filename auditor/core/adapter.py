@@ -106,6 +106,22 @@ class Route:
     """Whether a stream ends with `data: [DONE]`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Tokenize:
+    """Where a server tokenises a text, and how it is asked: a model and a text make the body.
+
+    The answer holds the ids or their number: `count`, `length`, `tokens`.
+    """
+
+    path: str = "/tokenize"
+    body: Callable[[str, str], dict[str, Any]] = lambda model, text: {
+        "model": model,
+        "content": text,
+        "prompt": text,
+        "add_special_tokens": False,
+    }
+
+
 _OPENAI = {"chat": ("/v1/chat/completions", chat_body), "completions": ("/v1/completions", completions_body)}
 
 NoteKind = Literal["exact", "nominal", "absent"]
@@ -175,6 +191,8 @@ class Adapter:
     """The counters in a scrape of one of `metrics_paths`; raises ValueError when it cannot be read."""
     details: Callable[[dict[str, Any]], Details | None] = no_details
     """What one event adds."""
+    tokenize: Tokenize | None = None
+    """Where it counts a text again; None where that is not known."""
     event_is_step: bool = False
     """Whether each content-bearing event is one target step, unless the server merged some."""
     counts_at_end: bool = True

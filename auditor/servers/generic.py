@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter, absent, nominal
+from auditor.core.adapter import Adapter, Tokenize, absent, nominal
 from auditor.core.facts import Fact, FactName
 from auditor.core.observed import launch_facts, public_path, told
 from auditor.core.probing import Answers
@@ -32,6 +32,7 @@ ADAPTER = Adapter(
     paths=(),
     recognise=recognise,
     facts=facts,
+    tokenize=Tokenize(),
     notes={
         "delivered": nominal("final usage, whose meaning is the server's; else the text, tokenised again"),
         "token_ids": nominal("token_ids of each choice, where a server sends them unasked"),

@@ -7,7 +7,7 @@ but names the method only after a request, and nothing names the draft width bef
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter, Details, absent, exact, nominal
+from auditor.core.adapter import Adapter, Details, Tokenize, absent, exact, nominal
 from auditor.core.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, figures, launch_facts, public_path, told, whole
@@ -174,6 +174,7 @@ ADAPTER = Adapter(
     metrics_paths=("/metrics",),
     counters=counters,
     details=details,
+    tokenize=Tokenize(),
     notes={
         "delivered": exact("predicted_n of each event, with timings_per_token; llamacpp:tokens_predicted_total"),
         "token_ids": absent("not on the OpenAI routes"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter, Details, absent, exact
+from auditor.core.adapter import Adapter, Details, Tokenize, absent, exact
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, figures, launch_facts, resolved, told
 from auditor.core.probing import Answers
@@ -55,6 +55,11 @@ _REPORTED = (
 )
 
 
+def token_body(model: str, text: str) -> dict[str, Any]:
+    """The body of `/v1/token/encode`."""
+    return {"text": text, "add_bos_token": False, "encode_special_tokens": True}
+
+
 ADAPTER = Adapter(
     name="tabbyapi",
     title="TabbyAPI",
@@ -63,6 +68,7 @@ ADAPTER = Adapter(
     facts=facts,
     length_fields={"ban_eos_token": True},
     details=details,
+    tokenize=Tokenize("/v1/token/encode", token_body),
     notes={
         "delivered": exact("final usage"),
         "token_ids": absent("not in the stream"),

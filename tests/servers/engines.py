@@ -125,6 +125,8 @@ class Dialect:
     is_lines: bool = False
     """Whether it sends a JSON object a line, and no events."""
     has_done: bool = True
+    counts: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = field(default_factory=dict)
+    """What tokenises a text, by path."""
 
 
 def handler(dialect: Dialect, engine: Engine) -> Callable[[Peer], Any]:
@@ -139,6 +141,8 @@ def handler(dialect: Dialect, engine: Engine) -> Callable[[Peer], Any]:
                 status, body = made if isinstance(made, tuple) else (200, made)
                 is_json = body.startswith((b"{", b"["))
                 await peer.send(plain(body, f"{status} So", "application/json" if is_json else "text/plain"))
+            elif asked.target in dialect.counts:
+                await peer.send(plain(json.dumps(dialect.counts[asked.target](asked.json)).encode()))
             elif asked.target != dialect.post:
                 await peer.send(plain(b'{"detail":"Not Found"}', "404 Not Found"))
             else:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from auditor.core.account import Account, account_for
 from auditor.core.claim import parse_claim
 from auditor.core.evidence import assemble
 from auditor.core.facts import RunFacts
+from auditor.core.folder import Recount
 from auditor.core.plan import Plan
 from auditor.core.planning import Wishes
 from auditor.core.prompts import Message, Prompt
@@ -296,6 +297,36 @@ def test_what_others_were_served_spoils_the_list_of_iterations(tmp_path: Path) -
     assert cell is not None
     assert cell.tally.drafted is None
     assert cell.rounds[0].counters_reason == "not used: the server served others too"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "path", "count"),
+    [
+        (dialects.VLLM, "/tokenize", lambda body: {"count": len(body["prompt"].split()), "max_model_len": 9}),
+        (
+            dialects.SGLANG,
+            "/tokenize",
+            lambda body: {"tokens": body["prompt"].split(), "count": len(body["prompt"].split())},
+        ),
+        (dialects.GENERIC, "/tokenize", lambda body: {"tokens": body["content"].split()}),
+        (dialects.TABBYAPI, "/v1/token/encode", lambda body: {"tokens": [], "length": len(body["text"].split())}),
+    ],
+)
+def test_the_servers_own_tokenizer_is_asked_where_it_is(
+    dialect: Dialect, path: str, count: Any, tmp_path: Path
+) -> None:
+    measured(replace(dialect, counts={path: count}), tmp_path)
+    recount = Recount.from_json((tmp_path / "run" / names.RECOUNT).read_bytes())
+    assert list(recount.counts.values()) == [TOKENS] * REQUESTS
+    assert not recount.is_independent
+
+
+def test_a_server_without_a_tokenizer_is_not_asked(tmp_path: Path) -> None:
+    def refuse(body: dict[str, Any]) -> dict[str, Any]:
+        raise AssertionError("asked")
+
+    measured(replace(dialects.OLLAMA, counts={"/tokenize": refuse}), tmp_path)
+    assert not (tmp_path / "run" / names.RECOUNT).exists()
 
 
 def test_an_api_that_is_not_known_is_refused_before_anything_is_sent(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter, Route, exact, nominal
+from auditor.core.adapter import Adapter, Route, Tokenize, exact, nominal
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, launch_facts, public_path, resolved, told
 from auditor.core.probing import Answers
@@ -171,6 +171,7 @@ ADAPTER = Adapter(
     counters=counters,
     details=details,
     event_is_step=True,
+    tokenize=Tokenize(),
     notes=NOTES,
     source="entrypoints/openai/protocol.py, managers/tokenizer_manager.py, metrics collector, 0.4.6 to 0.5.23",
 )

@@ -7,7 +7,7 @@ whether it speculates and how wide. Everything else needs `VLLM_SERVER_DEV_MODE=
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter, exact, nominal
+from auditor.core.adapter import Adapter, Tokenize, exact, nominal
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, launch_facts, public_path, told
 from auditor.core.probing import Answers
@@ -123,6 +123,7 @@ ADAPTER = Adapter(
     details=details,
     event_is_step=True,
     counts_at_end=False,
+    tokenize=Tokenize(),
     notes={
         "delivered": exact("ids and running usage of each event; vllm:generation_tokens_total, live"),
         "token_ids": exact("return_token_ids, from 0.10.2 on"),
