@@ -14,6 +14,7 @@ from auditor.capture.asking import route_of
 from auditor.capture.connection import allow_connections
 from auditor.capture.host import host_facts
 from auditor.capture.local import LocalServer
+from auditor.capture.local_state import recall_url
 from auditor.capture.measure import INTERRUPTED, Measured, Watch, measure
 from auditor.capture.probe import probe
 from auditor.capture.recount import load_tokenizer
@@ -21,6 +22,7 @@ from auditor.capture.striking import Striker
 from auditor.core import folder as names
 from auditor.core.account import Account, account_for
 from auditor.core.adapter import Adapter
+from auditor.core.address import public_url
 from auditor.core.claim import Case, Claim
 from auditor.core.facts import Api, RunFacts, ServerFacts
 from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write
@@ -91,17 +93,19 @@ async def look(job: Job, access: Mapping[str, Access]) -> tuple[RunFacts, Plan]:
     adapters = load_adapters()
     servers: list[ServerFacts] = []
     for choice in job.servers:
+        known = recall_url(public_url(choice.url))
+        launched = choice.launched.launched if choice.launched else known["launched"] if known else None
         async with access[choice.key].probing_client() as client:
             facts, _ = await probe(
                 client,
                 base_url=access[choice.key].url,
                 key=choice.key,
                 adapters=adapters,
-                launched=choice.launched.launched if choice.launched else None,
+                launched=launched,
                 model=choice.launched.model if choice.launched else job.model,
                 kind=job.kind,
             )
-        facts = facts.model_copy(update={"api": job.api})
+        facts = facts.model_copy(update={"api": job.api, "embedded": choice.launched is not None})
         route_of(adapters[facts.kind], facts)
         servers.append(facts)
     make = make_rehearsal if all(server.embedded for server in servers) else make_plan

@@ -10,6 +10,7 @@ from typing import Any
 from auditor.capture.access import Access
 from auditor.capture.asking import Target, negotiate
 from auditor.capture.interrupt import interruptible
+from auditor.capture.probe import ask_again
 from auditor.capture.recount import Tokenizer, recount
 from auditor.capture.replay import Monitor, replay
 from auditor.capture.sending import Reply
@@ -65,7 +66,10 @@ async def measure(
             client, transport = access[key].capturing_client(log)
             await stack.enter_async_context(client)
             target = Target(server, adapters[key], client, transport)
-            targets[key] = Target(await negotiate(target, plan), adapters[key], client, transport)
+            ready = await negotiate(target, plan)
+            async with access[key].probing_client() as probing:
+                ready = await ask_again(probing, ready, adapters[key])
+            targets[key] = Target(ready, adapters[key], client, transport)
         before(_completed(facts, list(targets.values())))
         await log.flush()
         monitor = Monitor(planned_tokens=token_count(plan))

@@ -90,7 +90,7 @@ async def probe(
         _refuse(answers[MODELS], where)
     adapter, reason, answers = await _find_kind(client, base_url, adapters, kind, answers)
     answers = await _ask_more(client, base_url, adapter, answers)
-    name = pick_model(answers, model, where, is_strict=adapter.name != GENERIC)
+    name = pick_model(answers, model, where, is_strict=adapter.lists_models)
     facts: dict[FactName, Fact] = {**adapter.facts(answers, launched or {})}
     facts["model"] = known(name, f"GET {MODELS}" if answers.model_cards() else "given")
     metrics_path = _metrics_path(adapter, answers)
@@ -107,6 +107,15 @@ async def probe(
         embedded=launched is not None,
     )
     return server, answers
+
+
+async def ask_again(client: httpx.AsyncClient, server: ServerFacts, adapter: Adapter) -> ServerFacts:
+    """The facts once more, after a first request: llama.cpp tells its speculation only then. What was known stays."""
+    answers = await ask(client, server.url, [MODELS, *adapter.paths])
+    later = adapter.facts(answers, {})
+    open_questions = [name for name, fact in server.facts.items() if fact.value is None]
+    learned = {name: later[name] for name in open_questions if name in later and later[name].value is not None}
+    return server.model_copy(update={"facts": {**server.facts, **learned}})
 
 
 async def _find_kind(
@@ -189,9 +198,8 @@ def _refuse(answer: Answer, where: str) -> None:
     if status == 429:
         raise ServerError("the server takes no more requests now (HTTP 429)", where=where, remedy="try again later")
     if status >= 500:
-        raise ServerError(
-            f"{answer.why_not()}{_words(answer)}", where=where, remedy="wait until it has loaded, or see its log"
-        )
+        remedy = "wait until it has loaded, or see its log" + (", or give --model" if status == 500 else "")
+        raise ServerError(f"{answer.why_not()}{_words(answer)}", where=where, remedy=remedy)
 
 
 def _words(answer: Answer) -> str:

@@ -121,6 +121,11 @@ def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out
     if url:
         if options["speculation"] or options["gguf"]:
             raise UsageError("--speculation and --gguf belong to the embedded server", remedy="leave --server out")
+        if not options["server"] and options["api_key"]:
+            # A claim is a stranger's file; the server that it names gets no key unless the user names it too.
+            raise UsageError(
+                f"your key would go to {url}, which the claim names", remedy=f"give --server {url} to send it"
+            )
         choices = [ServerChoice("subject", url)]
         return (*choices, ServerChoice("plain", options["pair"])) if options["pair"] else tuple(choices)
     if options["pair"]:

@@ -1,0 +1,49 @@
+"""What `audit run` does with its options before anything is measured, and what it learns after a first request."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLAIM = """\
+schema: 1
+id: own-server
+title: A claim that names its own server
+server: {url: "URL"}
+reported: {value: 100}
+"""
+
+
+def audit(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "auditor", *words]
+    return subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", **env}, check=False)
+
+
+def test_a_key_goes_to_no_server_that_only_the_claim_names(tmp_path: Path, serve) -> None:
+    asked: list[str] = []
+    url = serve({}, asked)
+    claim = tmp_path / "claim.yaml"
+    claim.write_text(CLAIM.replace("URL", url))
+    done = audit("run", str(claim), "--reports", str(tmp_path / "r"), AUDIT_API_KEY="sk-very-secret")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "give --server" in done.stderr
+    assert "sk-very-secret" not in done.stderr
+    assert not asked
+
+
+@pytest.mark.local
+def test_llamacpp_tells_its_speculation_after_a_first_request(tmp_path: Path, local_ngram) -> None:
+    claim = tmp_path / "claim.yaml"
+    claim.write_text("schema: 1\nid: a\ntitle: a\nreported: {value: 100}\n")
+    words = ["--server", local_ngram.url, "--tokens", "8", "--repeats", "1", "--quick", "--json"]
+    done = audit(
+        "run", str(claim), *words, "--reports", str(tmp_path / "r"), "--database", f"sqlite:///{tmp_path / 'a.db'}"
+    )
+    assert done.returncode == 4, done.stderr
+    rows = {row["field"]: row for row in json.loads(done.stdout)["comparisons"]}
+    assert rows["speculation"]["observed"] == "on"
+    assert rows["speculation method"]["observed"] == "ngram-simple"
+    assert rows["speculation method"]["source"].startswith("GET /slots")
