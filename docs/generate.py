@@ -65,10 +65,10 @@ def engine_logs() -> str:
 def servers() -> str:
     """The kinds of server, and how far each was seen."""
     rows = [
-        (f"`{a.name}`", a.title, a.seen_live or "not seen live", a.source, ", ".join(_apis(a)))
+        (f"`{a.name}`", a.title, a.seen_live or "not seen live", a.switches or "", a.source, ", ".join(_apis(a)))
         for a in load_adapters().values()
     ]
-    return _table(("kind", "server", "seen live", "shapes read from", "`--api`"), rows)
+    return _table(("kind", "server", "seen live", "to switch on", "shapes read from", "`--api`"), rows)
 
 
 def _apis(adapter: Adapter) -> list[str]:

@@ -168,9 +168,17 @@ async def _scrape(target: Target, one: Round, when: str) -> Counters | None:
 
 
 async def _drain(target: Target, one: Round) -> None:
-    """Scrape until nothing is running: some servers count a request only when it ends."""
+    """Scrape until nothing is running: some servers count a request only when it ends.
+
+    Where such a server does not tell what is running, until two scrapes agree.
+    """
+    last = None
     for _ in range(DRAIN_TRIES):
         counters = await _scrape(target, one, "after")
-        if counters is None or not counters.running:
+        if counters is None or counters.running == 0:
             return
+        may_lag = target.adapter.counts_at_end and not counters.is_since_last
+        if counters.running is None and (not may_lag or counters == last):
+            return
+        last = counters
         await asyncio.sleep(DRAIN_PAUSE_S)

@@ -34,6 +34,8 @@ def servers(kind: str | None, as_json: bool) -> None:
         if kind is not None:
             out.say(f"  read from: {adapter.source}")
             out.say(f"  APIs: {', '.join(api for api in ('chat', 'completions', 'native') if adapter.route(api))}")
+            if adapter.switches:
+                out.say(f"  switch on: {adapter.switches}")
             for term, note in adapter.notes.items():
                 out.say(f"  {term.replace('_', ' '):16}{note.kind:9}{note.why}")
     out.document(
@@ -43,6 +45,7 @@ def servers(kind: str | None, as_json: bool) -> None:
                 "title": adapter.title,
                 "seen_live": adapter.seen_live,
                 "source": adapter.source,
+                "switches": adapter.switches,
                 "apis": [api for api in ("chat", "completions", "native") if adapter.route(api)],
                 "metrics_paths": list(adapter.metrics_paths),
                 "notes": {term: {"kind": note.kind, "why": note.why} for term, note in adapter.notes.items()},

@@ -9,7 +9,7 @@ from auditor.core.adapter import Adapter, Route
 from auditor.core.counting import Counted, counts_of, rung_reason, tally_of
 from auditor.core.evidence import Evidence, Exchange, Response, not_a_stream, read_response
 from auditor.core.folder import Recount
-from auditor.core.ledger import ExchangeLedger, Ledger, Status, Times
+from auditor.core.ledger import CellLedger, ExchangeLedger, Ledger, Status, Times
 from auditor.core.plan import Cell, Plan, schedule
 from auditor.core.reading import Stream, read_stream
 from auditor.core.rounds import Scrape, cell_ledger, contradicted, read_scrapes
@@ -58,7 +58,7 @@ def account_for(
     ledgers = [cell_ledger(cell, counted, scrapes) for cell in measured]
     ledger = Ledger(
         exchanges=tuple(item.line for item in counted),
-        cells=tuple(ledger for ledger in ledgers if ledger is not None),
+        cells=tuple(_with_nominal(ledger, adapters[ledger.server]) for ledger in ledgers if ledger is not None),
         warmups=sum(1 for exchange in evidence.exchanges if exchange.purpose == "warmup"),
         damage=evidence.damage,
         finished=evidence.finished,
@@ -68,6 +68,18 @@ def account_for(
         is_recount_independent=recount.is_independent if recount else False,
     )
     return Account(ledger, tuple(counted), scrapes)
+
+
+def _with_nominal(ledger: CellLedger, adapter: Adapter) -> CellLedger:
+    """The same, where each source says whether it only stands in for a count on this kind of server."""
+    sources = {
+        term: f"{source}; nominal: {note.why}"
+        if (note := adapter.notes.get(term)) is not None and note.kind == "nominal"
+        else source
+        for term, source in ledger.sources.items()
+        if term != "delivered"
+    }
+    return ledger.model_copy(update={"sources": {**ledger.sources, **sources}})
 
 
 def _is_measured(exchange: Exchange, cells: Mapping[str, Cell]) -> bool:

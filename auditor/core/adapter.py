@@ -193,6 +193,8 @@ class Adapter:
     """What one event adds."""
     tokenize: Tokenize | None = None
     """Where it counts a text again; None where that is not known."""
+    lists_models: bool = True
+    """Whether `/v1/models` lists every model that can be asked for."""
     event_is_step: bool = False
     """Whether each content-bearing event is one target step, unless the server merged some."""
     counts_at_end: bool = True
@@ -201,6 +203,8 @@ class Adapter:
     """Whether a stream in the OpenAI shape ends with `data: [DONE]`."""
     notes: Mapping[str, Note] = field(default_factory=dict)
     """What can be had of each of `NOTES`."""
+    switches: str | None = None
+    """What to switch on at the server so that it tells more."""
     source: str = ""
     """The files, and their versions, that the shapes were read from."""
     seen_live: str | None = None

@@ -178,7 +178,7 @@ def _unused(counters: Counters) -> str | None:
 def _filled(tally: Tally, counters: Counters, requests: int) -> Tally:
     """Terms that the streams do not show, from the server's counters over the same time."""
     values: dict[str, int | None] = {}
-    for name in ("drafted", "accepted", "verify_steps"):
+    for name in ("drafted", "accepted", "verify_steps", "cached_tokens"):
         if getattr(tally, name) is None:
             values[name] = getattr(counters, name)
     if counters.steps is not None and tally.target_steps is None:

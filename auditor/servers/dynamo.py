@@ -109,6 +109,7 @@ ADAPTER = Adapter(
         "gpu": absent("the frontend does not tell it"),
         "acceptance_mode": absent("the frontend does not tell it"),
     },
+    switches="the engines' own series in the text of the frontend's /metrics",
     source="lib/runtime/src/metrics/prometheus_names.rs @04070c75b52f",
 )
 """NVIDIA Dynamo."""

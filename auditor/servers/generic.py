@@ -32,6 +32,7 @@ ADAPTER = Adapter(
     paths=(),
     recognise=recognise,
     facts=facts,
+    lists_models=False,
     tokenize=Tokenize(),
     notes={
         "delivered": nominal("final usage, whose meaning is the server's; else the text, tokenised again"),

@@ -187,6 +187,7 @@ ADAPTER = Adapter(
         "gpu": absent("no endpoint names it; the log does"),
         "acceptance_mode": nominal("on the command line (--spec-synthetic-acceptance-*) and in the log alone"),
     },
+    switches="--metrics, --slots",
     source="tools/server/server-context.cpp, server-task.cpp @92366df30d4e (2026-07-08) and later text",
     seen_live="xllamacpp on a processor, with every run of the tests: plain, n-gram and draft model",
 )

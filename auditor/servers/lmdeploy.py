@@ -125,6 +125,7 @@ ADAPTER = Adapter(
         "gpu": absent("no endpoint names it"),
         "acceptance_mode": absent("no endpoint tells it"),
     },
+    switches="nothing: metrics are on unless --disable-metrics is given",
     source="lmdeploy/metrics/loggers.py, metrics/stats.py, pytorch/engine/engine_loop.py @1263d5cd (v0.16.0 + 5)",
 )
 """LMDeploy."""

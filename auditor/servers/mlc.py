@@ -127,6 +127,7 @@ ADAPTER = Adapter(
         "gpu": absent("no endpoint names it"),
         "acceptance_mode": absent("no endpoint tells it"),
     },
+    switches="--enable-debug, for usage.extra",
     source="cpp/serve/metrics.h, cpp/serve/metrics.cc @79d603f0 (v0.26.dev0 + 4)",
 )
 """MLC-LLM."""

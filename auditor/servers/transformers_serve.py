@@ -37,6 +37,7 @@ ADAPTER = Adapter(
     paths=(_OPENAPI,),
     recognise=recognise,
     facts=facts,
+    lists_models=False,
     ends_with_done=False,
     notes={
         "delivered": exact("usage of the event that ends the answer, sent always"),

@@ -192,6 +192,7 @@ ADAPTER = Adapter(
         "gpu": exact("trtllm_model_config_info gpu_type, with return_perf_metrics"),
         "acceptance_mode": absent("TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS shows in the environment alone"),
     },
+    switches="return_perf_metrics: true; else enable_iter_perf_stats: true",
     source="tensorrt_llm/serve/openai_server.py @00057725d9a6 and @e7f7345e31e5, metrics/collector.py @050f80def8df",
 )
 """TensorRT-LLM."""

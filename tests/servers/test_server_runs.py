@@ -25,8 +25,10 @@ from auditor.core.planning import Wishes
 from auditor.core.prompts import Message, Prompt
 from auditor.core.wire import read_wire
 from auditor.errors import UsageError
+from auditor.servers import load_adapters
 
 CLAIM = "schema: 1\nid: small\ntitle: A small claim\nreported: {value: 100, basis: decode, streams: 1}\n"
+ADAPTERS = load_adapters()
 TOKENS, REQUESTS = 20, 2
 TRUTH = generate(TOKENS)
 
@@ -278,6 +280,10 @@ def test_a_run_counts_what_the_server_tells(name: str, tmp_path: Path) -> None:
     if cell.identity.outcome == "holds" and cell.tally.accepted == TRUTH.accepted * REQUESTS:
         assert cell.tally.overshoot_left == OVERSHOOT * REQUESTS
     assert case.reason in (cell.rounds[0].counters_reason or "")
+    for term in ("drafted", "accepted"):
+        if term in cell.sources:
+            note = ADAPTERS[case.kind].notes[term]
+            assert (f"nominal: {note.why}" in cell.sources[term]) == (note.kind == "nominal")
     assert {item.stream.text for item in account.counted} == {TRUTH.text}
 
 
@@ -297,6 +303,29 @@ def test_what_others_were_served_spoils_the_list_of_iterations(tmp_path: Path) -
     assert cell is not None
     assert cell.tally.drafted is None
     assert cell.rounds[0].counters_reason == "not used: the server served others too"
+
+
+def test_counters_that_lag_are_read_until_they_stand_still(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    def late(engine: Engine) -> bytes:
+        """What was true one scrape ago."""
+        told.append(engine.total("tokens"))
+        return b"completion_tokens_sum\t%d\n" % told[max(0, len(told) - 2)]
+
+    dialect = replace(dialects.MLC, gets={**dialects.MLC.gets, "/metrics": late})
+    account, _ = measured(dialect, tmp_path)
+    cell = account.ledger.cell("subject")
+    assert cell is not None
+    assert cell.rounds[0].counters is not None
+    assert cell.rounds[0].other_traffic == 0
+
+
+def test_transformers_may_be_asked_for_a_model_that_it_does_not_list(tmp_path: Path) -> None:
+    gets = {**dialects.TRANSFORMERS.gets, "/v1/models": dialects.models(owned_by="someone")}
+    account, facts = measured(replace(dialects.TRANSFORMERS, gets=gets), tmp_path, model="org/another")
+    assert (facts.kind, facts.model) == ("transformers", "org/another")
+    assert account.ledger.exchanges[0].status == "complete"
 
 
 @pytest.mark.parametrize(

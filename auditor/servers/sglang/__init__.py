@@ -173,6 +173,7 @@ ADAPTER = Adapter(
     event_is_step=True,
     tokenize=Tokenize(),
     notes=NOTES,
+    switches="--enable-metrics; before 0.5.23, --api native of this tool for the drafts of each request",
     source="entrypoints/openai/protocol.py, managers/tokenizer_manager.py, metrics collector, 0.4.6 to 0.5.23",
 )
 """SGLang."""

@@ -139,6 +139,7 @@ ADAPTER = Adapter(
         "gpu": nominal("with VLLM_SERVER_DEV_MODE=1: the cards of the machine, not those in use"),
         "acceptance_mode": exact("rejection_sample_method, with VLLM_SERVER_DEV_MODE=1"),
     },
+    switches="--per-request-spec-decode-metrics detailed (0.30 on); VLLM_SERVER_DEV_MODE=1; no --disable-log-stats",
     source="vllm/v1/metrics/loggers.py, v1/spec_decode/metrics.py, v1/metrics/stats.py, 0.6.6 to 0.33.0 (11 wheels)",
     seen_live=SEEN_LIVE,
 )
