@@ -12,6 +12,7 @@ from engines import PROMPT_TOKENS, WIDTH, Answer, Dialect, Engine, generate, han
 from rawserver import raw_server
 
 from auditor.audit import Job, ServerChoice, adapters_of, look, run
+from auditor.capture.local import LocalServer
 from auditor.capture.measure import measure
 from auditor.capture.striking import Striker
 from auditor.core import folder as names
@@ -375,3 +376,23 @@ def test_a_run_is_judged_on_three_kinds_of_drafts(tmp_path: Path) -> None:
     assert counts.rejected == (TRUTH.drafted - TRUTH.accepted - dialects.IGNORED) * REQUESTS
     ledger = json.loads((result.folder / names.LEDGER).read_bytes())
     assert ledger["cells"][0]["tally"]["ignored"] == dialects.IGNORED * REQUESTS
+
+
+@pytest.mark.parametrize("fixture", ["local_plain", "local_draft"])
+def test_llamacpp_in_its_own_api_gives_the_id_of_every_token(
+    fixture: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    server: LocalServer = request.getfixturevalue(fixture)
+    asked = job(server.url, tmp_path, api="native")
+    plan = asyncio.run(_measure(asked))
+    facts = RunFacts.from_json((asked.folder / names.FACTS).read_bytes())
+    log = read_wire(asked.folder / names.WIRE)
+    account = account_for(assemble(log.records, log.damage), plan, adapters_of(facts))
+    if fixture == "local_draft":
+        assert facts.servers["subject"].value("speculation_method") == "draft-simple"
+    for line in account.ledger.exchanges:
+        assert (line.status, line.notes, line.finish_reason) == ("complete", (), "length")
+        assert (line.rung, line.tally.delivered) == ("token_ids", TOKENS)
+        assert line.counts["final_usage"] == line.counts["event_usage"] == TOKENS
+        assert line.identity.outcome == "holds"
+        assert (line.tally.drafted or 0) > 0 or fixture == "local_plain"

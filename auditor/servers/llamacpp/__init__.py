@@ -7,12 +7,13 @@ but names the method only after a request, and nothing names the draft width bef
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.core.adapter import Adapter, Details, Tokenize, absent, exact, nominal
+from auditor.core.adapter import Adapter, Details, Route, Tokenize, absent, exact, nominal
 from auditor.core.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, figures, launch_facts, public_path, told, whole
 from auditor.core.probing import Answers
 from auditor.core.prometheus import Sample, samples
+from auditor.servers.llamacpp.completion import completion_body, completion_shape, seen
 
 _NOT_TOLD = "llama.cpp does not tell it"
 _SERIES = "llamacpp:"
@@ -163,21 +164,35 @@ def _first(*candidates: Fact) -> Fact:
     return next((fact for fact in candidates if fact.value is not None), candidates[-1])
 
 
+_FIELDS = {"timings_per_token": True, "cache_prompt": False}
+_LENGTH = {"ignore_eos": True}
+
 ADAPTER = Adapter(
     name="llamacpp",
     title="llama.cpp",
     paths=("/props", "/slots", "/metrics"),
     recognise=recognise,
     facts=facts,
-    request_fields={"timings_per_token": True, "cache_prompt": False},
-    length_fields={"ignore_eos": True},
+    seen=seen,
+    request_fields=_FIELDS,
+    length_fields=_LENGTH,
+    routes={
+        "native": Route(
+            "/completion",
+            completion_body,
+            {**_FIELDS, "return_tokens": True},
+            _LENGTH,
+            shape=completion_shape,
+            ends_with_done=False,
+        )
+    },
     metrics_paths=("/metrics",),
     counters=counters,
     details=details,
     tokenize=Tokenize(),
     notes={
         "delivered": exact("predicted_n of each event, with timings_per_token; llamacpp:tokens_predicted_total"),
-        "token_ids": absent("not on the OpenAI routes"),
+        "token_ids": exact("one a token on /completion (--api native); not on the OpenAI routes"),
         "steps": exact("all tokens of one step carry the same predicted_ms, with timings_per_token"),
         "verify_steps": exact("steps in which draft_n grew; llamacpp:spec_decode_num_drafts_total in newer builds"),
         "drafted": exact("draft_n of each event; llamacpp:spec_decode_num_draft_tokens_total in newer builds"),
