@@ -100,7 +100,7 @@ def _from_run(case: "Case", folder: Path, key: str | None, numbers: dict[str, An
         measured.bases,
         delivered_id=judged_basis(case, measured.load)[0],
         limit=measured.limit,
-        is_rehearsal=measured.is_rehearsal,
+        is_comparable=not measured.is_rehearsal,
     )
     return [] if found is None else [found]
 

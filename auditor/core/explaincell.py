@@ -14,6 +14,12 @@ from auditor.core.ledger import CellLedger
 from auditor.core.served import Served, Span, stated_of
 
 
+ELSEWHERE = (
+    "This was not measured on what the claim is about: a rule that meets the claim's number here shows how counting "
+    "works, and says nothing of the claim."
+)
+
+
 def explain_cell(
     case: Case,
     cell: CellLedger,
@@ -22,13 +28,14 @@ def explain_cell(
     *,
     delivered_id: str,
     limit: float,
-    is_rehearsal: bool = False,
+    is_comparable: bool = True,
     witnesses: Sequence[Witness] = (),
 ) -> Explanation | None:
     """Which rules turn what this cell delivered into the claim; None where the claim states no number.
 
     `bases` are those of the cell, `delivered_id` the one on which the claim is judged, and `limit` the relative
-    half-width above which an interval matches nothing.
+    half-width above which an interval matches nothing. Where `is_comparable` is false, something else was measured
+    than the claim is about, and the words say so first.
     """
     claim = number_of(case.reported)
     if claim is None:
@@ -41,13 +48,15 @@ def explain_cell(
     found = explain(
         claim,
         [reading_of(value, claim, limit) for value in bases],
-        given=_given(cell, load, is_rehearsal=is_rehearsal),
+        given=_given(cell, load),
         delivered=estimate,
         delivered_id=delivered.id if delivered and estimate else None,
         limit=limit,
         setting_of=lambda reading: setting,
         witnesses=witnesses,
     )
+    if not is_comparable:
+        found = found.model_copy(update={"words": (ELSEWHERE, *found.words)})
     if estimate is None or delivered is None:
         return found
     clocks = [delivered, *(one for one in bases if one.id.startswith(_DELIVERED) and one.id != delivered.id)]
@@ -105,10 +114,8 @@ def _served(cell: CellLedger, load: Load, rate: BasisValue, setting: Setting | N
     )
 
 
-def _given(cell: CellLedger, load: Load, *, is_rehearsal: bool) -> str:
-    words = f"cell {cell.cell}, {_plural(len(cell.rounds), 'repeat')}, {_plural(load.streams, 'stream')}"
-    aside = "a rehearsal on the embedded server, which cannot stand for the claim's hardware"
-    return f"{words}; {aside}" if is_rehearsal else words
+def _given(cell: CellLedger, load: Load) -> str:
+    return f"cell {cell.cell}, {_plural(len(cell.rounds), 'repeat')}, {_plural(load.streams, 'stream')}"
 
 
 def _plural(count: int, noun: str) -> str:

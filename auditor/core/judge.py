@@ -80,7 +80,7 @@ def judge(
             bases,
             delivered_id=judged_on,
             limit=limit,
-            is_rehearsal=plan.rehearsal,
+            is_comparable=not plan.rehearsal and not differing(rows),
             witnesses=witnesses,
         )
     matching = explanation.matches if explanation else ()

@@ -210,4 +210,4 @@ def test_a_rehearsal_is_said_to_be_one(audit, tmp_path: Path) -> None:
     path = make_run(tmp_path / "rehearsal", Cells(subject=((stream,),)), rehearsal=True)
     judge_folder(path)
     _, out, _ = audit("explain", FORK, "--run", path)
-    assert "a rehearsal on the embedded server" in " ".join(out.split())
+    assert "This was not measured on what the claim is about" in " ".join(out.split())
