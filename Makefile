@@ -10,7 +10,7 @@ audit: $(VENV)/.installed
 	case $$code in 0|3|4) exit 0;; *) exit $$code;; esac
 
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
