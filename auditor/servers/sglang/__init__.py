@@ -48,7 +48,8 @@ def facts(answers: Answers, launched: Mapping[str, Any]) -> dict[FactName, Fact]
     found: dict[FactName, Fact] = {
         name: resolved(info.get(key), f"{source} {key}", reason) for name, key in _ARGUMENTS.items()
     }
-    state = next((state for state in info.get("internal_states") or [] if isinstance(state, dict)), {})
+    states = info.get("internal_states")
+    state = next((state for state in states if isinstance(state, dict)), {}) if isinstance(states, list) else {}
     streams = state.get("effective_max_running_requests_per_dp") or info.get("max_running_requests")
     no_radix = info.get("disable_radix_cache")
     found |= {
