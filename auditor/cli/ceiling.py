@@ -1,5 +1,6 @@
 """`audit ceiling`: a claim, or a few numbers, beside what the hardware can do at most."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -73,7 +74,14 @@ def ceiling(name: str | None, row: str | None, database: str | None, as_json: bo
 
 def _checkpoint(numbers: dict[str, Any]) -> "Figures | None":
     """The figures of a checkpoint, where --model names one on disk."""
-    return None
+    name = numbers["model"]
+    if name is None or not Path(name).exists():
+        return None
+    from auditor.review.checkpoint import read_checkpoint
+
+    found = read_checkpoint(Path(name))
+    numbers["model"] = found.view.name
+    return found.figures
 
 
 def _laid_over(data: dict[str, Any], numbers: dict[str, Any]) -> "Case":
