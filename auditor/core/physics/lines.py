@@ -10,6 +10,7 @@ from auditor.reference.measured import AllReduce, all_reduces
 
 USUAL_KV_BYTES = 1.0
 """Bytes of an element of the KV cache where nothing states them: FP8, the smaller of the two usual formats."""
+_MEASURED_ON = "PCIe 5.0 x16"
 _MAX_LAYOUTS = 4
 _BATCHES = (8, 64, 256, 1024)
 """Streams shown where a claim does not state them and is above what one gives."""
@@ -84,8 +85,8 @@ def _all_reduce(
     ranks, arch = stated.tensor_parallel, stated.figures.architecture
     if ranks == 1:
         return (), "one card needs no all-reduce"
-    if any(gpu.has_fast_link for gpu in stated.gpus):
-        return (), "all-reduce times are known for cards on PCIe only"
+    if any(gpu.has_fast_link or not gpu.pcie.startswith(_MEASURED_ON) for gpu in stated.gpus):
+        return (), f"all-reduce times are known for cards on {_MEASURED_ON} only"
     rows = all_reduces(ranks)
     if not rows:
         return (), f"all-reduce times are not known for {ranks} cards"
