@@ -35,6 +35,7 @@ from auditor.core.tokenlog import to_jsonl, token_lines
 from auditor.core.verdict import RunSummary, Verdict
 from auditor.errors import AuditError, EvidenceError, InterruptedRunError, ServerError, UsageError
 from auditor.report.page import write_report
+from auditor.review.runlog import LogTail
 from auditor.servers import load_adapters
 
 
@@ -71,6 +72,8 @@ class Job:
     model: str | None = None
     kind: str | None = None
     tokenizer: str | None = None
+    server_log: str | None = None
+    """The subject's own log: a file, or `-`; by default that of an embedded server."""
 
     def access(self) -> dict[str, Access]:
         """How each server is reached; raises UsageError."""
@@ -128,6 +131,9 @@ def run(job: Job, watch: Watch | None = None) -> Result:
     """
     with _safe(job) as (access, striker):
         tokenizer = load_tokenizer(job.tokenizer) if job.tokenizer else None
+        launched = job.servers[0].launched
+        path = job.server_log or (str(launched.log) if launched else None)
+        tail = LogTail(path) if path else None
         facts, plan = asyncio.run(look(job, access))
         _refuse_secrets(job, plan, striker)
         allow_connections(max(cell.streams for cell in plan.cells))
@@ -142,8 +148,11 @@ def run(job: Job, watch: Watch | None = None) -> Result:
                 tokenizer=tokenizer,
                 before=partial(_write_before, job, plan, striker),
                 watch=watch,
+                on_round=None if tail is None else lambda one: tail.begin(one.cell.key, one.repeat),
             )
             measured = asyncio.run(measuring)
+            if tail is not None and tail.borders:
+                _keep_log(job, tail, facts.servers[plan.subject.server], striker)
             result = judge_folder(job.folder, stopped=measured.stopped and striker.in_text(measured.stopped))
             if not any(line.tally.delivered for line in result.account.ledger.exchanges):
                 raise _nothing_measured(measured, result, facts)
@@ -170,7 +179,9 @@ def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
         server_kind=facts.servers[plan.subject.server].kind,
         command=record.command,
     )
-    verdict = judge(claim, case, plan, facts, account, summary)
+    verdict = judge(
+        claim, case, plan, facts, account, summary, run_folder.witnesses(case), timeline=run_folder.timeline()
+    )
     write(path, names.LEDGER, account.ledger.to_json())
     write(path, names.TOKENS, to_jsonl(token_lines(account.counted)))
     write(path, names.METRICS, to_jsonl(scrape_lines(account.scrapes)))
@@ -235,6 +246,13 @@ def _write_before(job: Job, plan: Plan, striker: Striker, facts: RunFacts) -> No
     write(job.folder, names.PLAN, plan.to_json())
     write(job.folder, names.FACTS, striker.in_bytes(facts.to_json()))
     write(job.folder, names.RUN, record.to_json())
+
+
+def _keep_log(job: Job, tail: LogTail, server: ServerFacts, striker: Striker) -> None:
+    """The lines of the server's log, before what says that they are there."""
+    log, text = tail.finish(server.key, server.kind, striker.in_bytes)
+    write(job.folder, names.SERVER_LOG, text)
+    write(job.folder, names.SERVER_LOG_RECORD, striker.in_bytes(log.to_json()))
 
 
 def _nothing_measured(measured: Measured, result: Result, facts: RunFacts) -> AuditError:

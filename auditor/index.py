@@ -61,7 +61,7 @@ def _store(result: Result, text: str, database: str | None) -> None:
             ],
             findings=[FindingRow(f.id, f.outcome.value, f.sentence, f.remedy) for f in verdict.findings],
             verdict=_verdict(verdict, now_ns),
-            artefacts=[_artefact(result.folder / name, digest) for name, digest in run_folder.manifest().items()],
+            artefacts=[_artefact(result.folder, name, digest) for name, digest in run_folder.manifest().items()],
             servers=[
                 ServerRow(key, server.url, server.kind, _text(server.value("version")), record.started_ns)
                 for key, server in facts.servers.items()
@@ -110,8 +110,8 @@ def _verdict(verdict: Verdict, now_ns: int) -> VerdictRow:
     )
 
 
-def _artefact(path: Path, digest: str) -> ArtefactRow:
-    return ArtefactRow(path.name, digest, path.stat().st_size)
+def _artefact(folder: Path, name: str, digest: str) -> ArtefactRow:
+    return ArtefactRow(name, digest, (folder / name).stat().st_size)
 
 
 def _text(value: object) -> str | None:

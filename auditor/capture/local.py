@@ -51,6 +51,8 @@ class LocalSettings:
     threads: int
     port: int
     """0 takes a free one."""
+    synthetic_length: float | None = None
+    """Mean length to which acceptance is forced, for tests of what finds it; the output is then not valid."""
 
     def launched(self) -> dict[str, Any]:
         """What no endpoint of the server tells, for the adapter: facts by name, threads and digests beside them."""
@@ -58,7 +60,7 @@ class LocalSettings:
             "speculation": self.speculation != "none",
             "speculation_method": METHODS[self.speculation],
             "draft_tokens": self.draft_tokens,
-            "acceptance_mode": "standard",
+            "acceptance_mode": "standard" if self.synthetic_length is None else "synthetic",
             "gpu_count": 0,
             "threads": self.threads,
             "gguf": self.gguf.name,
@@ -81,6 +83,7 @@ class LocalSettings:
                 "parallel": self.parallel,
                 "threads": self.threads,
                 "port": self.port,
+                "synthetic_length": self.synthetic_length,
                 "attached": attached,
             },
             sort_keys=True,

@@ -83,6 +83,8 @@ def _speculate(xllamacpp: Any, speculative: Any, settings: dict[str, Any]) -> No
         speculative.types = [kinds.COMMON_SPECULATIVE_TYPE_NGRAM_SIMPLE]
         speculative.ngram_simple.size_n = settings["ngram_size"]
         speculative.ngram_simple.size_m = settings["draft_tokens"]
+    if settings["synthetic_length"] is not None:
+        speculative.synth_len = settings["synthetic_length"]
 
 
 def _wait_for_parent(stop: threading.Event) -> None:

@@ -12,7 +12,7 @@ from auditor.capture.asking import Target, negotiate
 from auditor.capture.interrupt import interruptible
 from auditor.capture.probe import ask_again
 from auditor.capture.recount import Tokenizer, recount
-from auditor.capture.replay import Monitor, replay
+from auditor.capture.replay import Monitor, OnRound, replay
 from auditor.capture.sending import Reply
 from auditor.capture.striking import Striker
 from auditor.capture.wirelog import WireWriter
@@ -52,6 +52,7 @@ async def measure(
     tokenizer: Tokenizer | None,
     before: Callable[[RunFacts], None],
     watch: Watch | None,
+    on_round: OnRound | None = None,
 ) -> Measured:
     """Send the plan. `before` is called with all that is known when the first request of the plan is about to go.
 
@@ -75,7 +76,7 @@ async def measure(
         monitor = Monitor(planned_tokens=token_count(plan))
 
         async def whole() -> str | None:
-            stopped = await replay(plan, targets, log, monitor)
+            stopped = await replay(plan, targets, log, monitor, on_round)
             if not stopped:
                 await log.flush()
                 await _count_again(folder, plan, targets, tokenizer)

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +23,10 @@ DRAIN_TRIES = 50
 DRAIN_PAUSE_S = 0.1
 TOKEN_BYTES = 1 << 12
 """What a token may take on the wire; real ones take some 300 bytes."""
+
+
+OnRound = Callable[[Round], None]
+"""Called when a round is about to begin."""
 
 
 @dataclass(slots=True)
@@ -46,7 +50,9 @@ class StoppedError(Exception):
     """The replay ended before the plan did; the words say why."""
 
 
-async def replay(plan: Plan, targets: Mapping[str, Target], log: WireWriter, monitor: Monitor) -> str | None:
+async def replay(
+    plan: Plan, targets: Mapping[str, Target], log: WireWriter, monitor: Monitor, on_round: OnRound | None = None
+) -> str | None:
     """Send every round of the plan; returns why it ended early, None when it did not.
 
     Whatever was received until then is in the log.
@@ -60,6 +66,8 @@ async def replay(plan: Plan, targets: Mapping[str, Target], log: WireWriter, mon
     try:
         async with asyncio.timeout(limit_s), _quiet_collector():
             for one in rounds:
+                if on_round is not None:
+                    on_round(one)
                 await _round(one, plan, targets[one.cell.server], log, monitor)
         log.mark(mark="end")
     except StoppedError as why:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from auditor.core.bases import BasisValue, Load, bases_of
+from auditor.core.bases import BasisValue, Extras, Load, bases_of
 from auditor.core.claim import Case
 from auditor.core.folder import LEDGER, RunFolder
 from auditor.core.ledger import CellLedger, Ledger
@@ -41,4 +41,6 @@ def measured_cell(path: Path, key: str | None, case: Case, gpus: int | None = No
     observed = told if isinstance(told, int) and not isinstance(told, bool) else None
     load = Load(cell.streams, gpus or observed or case.hardware.count)
     lines = [line for line in ledger.exchanges if line.cell == wanted]
-    return MeasuredCell(cell, load, bases_of(cell, load, lines), plan.tolerance.max_half_width, plan.rehearsal)
+    timeline = folder.timeline()
+    extras = Extras(log_rates=timeline.rates(cell)) if timeline else Extras()
+    return MeasuredCell(cell, load, bases_of(cell, load, lines, extras), plan.tolerance.max_half_width, plan.rehearsal)

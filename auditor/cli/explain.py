@@ -86,6 +86,7 @@ def explain(
 def _from_run(case: "Case", folder: Path, key: str | None, numbers: dict[str, Any]) -> "list[Explanation]":
     from auditor.cli.cells import measured_cell
     from auditor.core.explaincell import explain_cell
+    from auditor.core.folder import RunFolder
     from auditor.core.judge import judged_basis
 
     given = [name for name in _OF_NUMBERS if numbers[name] is not None]
@@ -101,6 +102,7 @@ def _from_run(case: "Case", folder: Path, key: str | None, numbers: dict[str, An
         delivered_id=judged_basis(case, measured.load)[0],
         limit=measured.limit,
         is_comparable=not measured.is_rehearsal,
+        witnesses=RunFolder(folder).witnesses(case),
     )
     return [] if found is None else [found]
 

@@ -40,22 +40,41 @@ reports_option = click.option(
 
 @click.command(epilog=JUDGE_EPILOG)
 @click.argument("run", metavar="RUN")
+@click.option("--server-log", metavar="FILE", help="Add the measured server's own log; its lines must print dates.")
+@click.option(
+    "--witness-log", "witness_logs", multiple=True, metavar="FILE", help="Add a log of the claimant's; copied whole."
+)
 @reports_option
 @database_option
 @json_option
-def judge(run: str, reports: str, database: str | None, as_json: bool) -> int:
+def judge(
+    run: str,
+    server_log: str | None,
+    witness_logs: tuple[str, ...],
+    reports: str,
+    database: str | None,
+    as_json: bool,
+) -> int:
     """Judge RUN again, from its evidence alone.
 
     RUN is a run folder or the id of a run. The same evidence gives the same verdict, byte for byte, on any machine;
-    a run that was cut short is judged as partial.
+    a run that was cut short is judged as partial. Logs that are added become part of the evidence: a witness is what
+    the claimant's own server printed, and whether a log is that is for you to know.
     """
+    import time
+
     from auditor.audit import judge_folder
     from auditor.core.folder import CLAIM, RunFolder
     from auditor.index import index_run
     from auditor.report.text import terminal
+    from auditor.review.handedin import add_server_log, add_witness
 
     out = Output(as_json)
     folder = run_folder(run, reports)
+    if server_log is not None:
+        add_server_log(folder, server_log)
+    for path in witness_logs:
+        add_witness(folder, path, time.time_ns())
     result = judge_folder(folder)
     index_run(result, text=RunFolder(folder).read(CLAIM).decode(), database=database, say=out.note)
     out.say(terminal(folder))

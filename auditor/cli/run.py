@@ -50,6 +50,8 @@ Exit codes:
 @click.option("--temperature", type=click.FloatRange(0, 10), help="Temperature; the claim's, else 0.")
 @click.option("--ignore-eos/--no-ignore-eos", default=True, help="Ask for full-length answers where possible.")
 @click.option("--tokenizer", help="The model's tokenizer: a folder, a tokenizer.json, or a name on the hub.")
+@click.option("--server-log", metavar="FILE", help="The server's own log, as a second timeline; - after the run.")
+@click.option("--discriminate", metavar="RUN", help="Measure also what would part the rules that agree in RUN.")
 @click.option("--quick", is_flag=True, help="A look of about two minutes; the verdict says so.")
 @click.option("--time-limit", type=click.IntRange(1), help="Seconds after which the replay stops and is judged.")
 @click.option("--stall-limit", type=click.IntRange(1), help="Seconds of silence that end an answer; 120 by default.")
@@ -83,6 +85,8 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
     moment = datetime.fromtimestamp(started_ns / 1e9, UTC)
     run_id = f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
     wishes = _wishes(options)
+    if options["discriminate"]:
+        wishes = _further(wishes, options, case, text.encode())
     with ExitStack() as stack:
         job = audit.Job(
             claim=parsed,
@@ -100,6 +104,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
             model=options["model"] or case.server.model,
             kind=options["kind"],
             tokenizer=options["tokenizer"],
+            server_log=options["server_log"],
         )
         if dry_run:
             return _dry_run(job, out)
@@ -170,6 +175,35 @@ def _wishes(options: dict[str, Any]) -> Any:
         quick=options["quick"],
         total_ns=None if limit is None else limit * 10**9,
         stall_ns=None if stall is None else stall * 10**9,
+    )
+
+
+def _further(wishes: Any, options: dict[str, Any], case: Any, claim: bytes) -> Any:
+    """The load of an earlier run of the same claim, and the measurement that its explanation asks for."""
+    from dataclasses import replace
+
+    from auditor.cli.judge import run_folder
+    from auditor.core.discrimination import discrimination_of
+    from auditor.core.folder import VERDICT, RunFolder
+    from auditor.core.record import sha256
+    from auditor.core.verdict import Verdict
+
+    path = run_folder(options["discriminate"], options["reports"])
+    folder = RunFolder(path)
+    plan, record = folder.plan(), folder.run()
+    if plan.claim_digest != sha256(claim) or plan.case != case.id:
+        raise UsageError(
+            "--discriminate: the run is of another claim", where=str(path), remedy="give one of this claim"
+        )
+    if not (path / VERDICT).exists():
+        raise UsageError("--discriminate: the run was not judged yet", where=str(path), remedy="`audit judge` it")
+    explanation = folder.record(VERDICT, Verdict).explanation
+    return replace(
+        wishes,
+        streams=wishes.streams or plan.subject.streams,
+        tokens=wishes.tokens or plan.subject.max_tokens,
+        repeats=wishes.repeats or plan.subject.repeats,
+        discriminate=discrimination_of(explanation, record.run, record.plan_digest),
     )
 
 

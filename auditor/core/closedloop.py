@@ -8,6 +8,8 @@ from typing import Literal
 from auditor.core.bases import BASES, Load, Sample
 from auditor.core.ledger import CellLedger
 
+HALF_LENGTH, TWICE_STREAMS = "answers half as long", "twice the streams"
+"""What a client can change."""
 _RATES = {basis.id: basis.rate for basis in BASES}
 
 
@@ -165,8 +167,8 @@ def changes(setting: Setting) -> Iterator[tuple[str, Setting]]:
     half = setting.output_tokens / 2
     if half > 2 * setting.first_tokens:
         asked = None if setting.requested is None else setting.requested / 2
-        yield "answers half as long", replace(setting, output_tokens=half, requested=asked)
-    yield "twice the streams", replace(setting, streams=setting.streams * 2)
+        yield HALF_LENGTH, replace(setting, output_tokens=half, requested=asked)
+    yield TWICE_STREAMS, replace(setting, streams=setting.streams * 2)
     if setting.width and setting.reached is not None and setting.per_step is not None:
         yield f"k = {setting.width - 1:g} instead of {setting.width:g}", _one_draft_less(setting)
     if setting.gpus and setting.gpus % 2 == 0:

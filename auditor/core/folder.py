@@ -11,21 +11,28 @@ from pydantic import ValidationError
 
 from auditor.core.claim import Case, Claim, parse_claim
 from auditor.core.evidence import Evidence, assemble
+from auditor.core.explanation import Witness
 from auditor.core.facts import RunFacts
 from auditor.core.plan import Plan
 from auditor.core.record import Record, sha256
+from auditor.core.runlog import RunLog, Timeline, timeline_of
 from auditor.core.wire import read_wire
+from auditor.core.witnessfile import WitnessFile, witnesses_in
 from auditor.errors import AuditError, EvidenceError, UsageError
 
-CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT = (
+CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT, SERVER_LOG, SERVER_LOG_RECORD = (
     "claim.yaml",
     "plan.json",
     "facts.json",
     "run.json",
     "wire.zst",
     "recount.json",
+    "server.log",
+    "serverlog.json",
 )
-"""Evidence: written while measuring and never changed."""
+"""Evidence: written while measuring and never changed; the server's log may be added later."""
+WITNESSES = "witnesses"
+"""Folder of the claimant's logs, each by its digest, with a record of where it comes from."""
 LEDGER, TOKENS, METRICS, VERDICT, REPORT, MANIFEST = (
     "ledger.json",
     "tokens.jsonl",
@@ -189,7 +196,35 @@ class RunFolder:
         """The recount; None when there was none."""
         return self.record(RECOUNT, Recount) if (self.path / RECOUNT).exists() else None
 
+    def timeline(self) -> Timeline | None:
+        """The measured server's own log of the run; None when none was given."""
+        if not (self.path / SERVER_LOG_RECORD).exists():
+            return None
+        log, text = self.record(SERVER_LOG_RECORD, RunLog), self.read(SERVER_LOG)
+        if sha256(text) != log.sha256:
+            raise EvidenceError(
+                "is not the log that was kept", where=str(self.path / SERVER_LOG), remedy="restore the file"
+            )
+        if log.server not in self.facts().servers:
+            what = f"is of a server {log.server} that the run does not know"
+            raise EvidenceError(what, where=str(self.path / SERVER_LOG_RECORD), remedy="restore the file")
+        return timeline_of(log, text)
+
+    def witnesses(self, case: Case) -> tuple[Witness, ...]:
+        """What the claimant's logs that were put beside the run say for the number of a claim."""
+        found: list[Witness] = []
+        for path in sorted((self.path / WITNESSES).glob("*.json")):
+            file = self.record(f"{WITNESSES}/{path.name}", WitnessFile)
+            data = self.read(f"{WITNESSES}/{file.stem}.log")
+            if sha256(data) != file.sha256:
+                what = "is not the log that was handed in"
+                raise EvidenceError(what, where=str(path.with_suffix(".log")), remedy="restore the file")
+            found += witnesses_in(case, file, data)
+        return tuple(found)
+
     def manifest(self) -> dict[str, str]:
-        """SHA-256 of every file but the manifest itself, by name."""
-        names = sorted(path.name for path in self.path.iterdir() if path.is_file() and not path.name.startswith("."))
+        """SHA-256 of every file but the manifest itself, by name; those of witnesses with their folder."""
+        files = [*self.path.iterdir(), *(self.path / WITNESSES).glob("*")]
+        paths = [path.relative_to(self.path) for path in files if path.is_file() and not path.name.startswith(".")]
+        names = sorted(path.as_posix() for path in paths)
         return {name: sha256(self.read(name)) for name in names if name != MANIFEST}

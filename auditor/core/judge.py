@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from auditor.core.account import Account
-from auditor.core.bases import BasisValue, Load, bases_of, find
+from auditor.core.bases import BasisValue, Extras, Load, bases_of, find
 from auditor.core.checks import Context, run_checks
 from auditor.core.claim import Basis, Case, Claim, Window
 from auditor.core.compare import Comparison, compare, differing, unobserved
@@ -16,6 +16,7 @@ from auditor.core.physics.laidbeside import ceiling_of
 from auditor.core.plan import Plan
 from auditor.core.questions import questions_for
 from auditor.core.record import six
+from auditor.core.runlog import Timeline, with_log_facts
 from auditor.core.stats import Estimate
 from auditor.core.summary import by_kind, cell_summaries, pair_summaries
 from auditor.core.verdict import Claimed, Finding, Gravity, RunSummary, Verdict
@@ -56,18 +57,22 @@ def judge(
     account: Account,
     run: RunSummary,
     witnesses: Sequence[Witness] = (),
+    timeline: Timeline | None = None,
 ) -> Verdict:
-    """Judge a claim on the evidence of a run; `witnesses` speak for what the claimant counted."""
+    """Judge a claim on the evidence of a run; `witnesses` speak for what the claimant counted, and `timeline` is the
+    measured server's own log."""
     subject = plan.subject
+    told = facts if timeline is None else with_log_facts(facts, timeline.log)
     cell = account.ledger.cell(subject.key)
-    server = facts.servers[subject.server]
+    server = told.servers[subject.server]
     load = Load(subject.streams, _gpus(server.value("gpu_count"), case.hardware.count))
     lines = [line for line in account.ledger.exchanges if line.cell == subject.key]
-    bases = bases_of(cell, load, lines) if cell else ()
+    extras = Extras(log_rates=timeline.rates(cell)) if timeline and cell else Extras()
+    bases = bases_of(cell, load, lines, extras) if cell else ()
     judged_on, because = judged_basis(case, load)
     delivered = find(bases, judged_on)
     estimate = delivered.estimate if delivered else None
-    findings = run_checks(Context(plan, facts, account, estimate))
+    findings = run_checks(Context(plan, facts, account, estimate, timeline))
     rows = compare(case, server, plan, subject, cell)
     claimed = _claimed(claim, case, judged_on, because)
     limit = plan.tolerance.max_half_width

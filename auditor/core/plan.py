@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from auditor.core.discrimination import Discrimination
 from auditor.core.facts import Api
 from auditor.core.prompts import Message, Prompt, with_nonce
-from auditor.core.record import Record
+from auditor.core.record import Record, canonical_json
 
 SUSTAINED_TOKENS = 1000
 """Delivered tokens per stream from which a rate counts as sustained."""
@@ -81,6 +82,13 @@ class Plan(Record):
     quick: bool = False
     rehearsal: bool = False
     """Whether the server is the embedded one, which says nothing of the claim's hardware."""
+    discriminates: Discrimination | None = None
+    """The further measurement that an earlier run asks for; left out of the file where there is none."""
+
+    def to_json(self) -> bytes:
+        """The canonical JSON; plans of before there were further measurements keep their digest."""
+        left_out = {"discriminates"} if self.discriminates is None else None
+        return canonical_json(self.model_dump(mode="json", exclude=left_out))
 
     def cell(self, key: str) -> Cell:
         """The cell of that key; raises KeyError."""

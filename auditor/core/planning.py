@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from auditor.core.claim import Case
+from auditor.core.discrimination import CELL, Discrimination
 from auditor.core.facts import ServerFacts
 from auditor.core.plan import SUSTAINED_TOKENS, Cell, Plan, StopRule, Tolerance
 from auditor.core.prompts import Kind, Message, Prompt, about_tokens, padded, pick
@@ -37,6 +38,8 @@ class Wishes:
     quick: bool = False
     total_ns: int | None = None
     stall_ns: int | None = None
+    discriminate: Discrimination | None = None
+    """A further measurement beside the claim's own load."""
 
     @property
     def stop(self) -> StopRule:
@@ -73,6 +76,7 @@ def make_plan(
     cells = [_warmup(server, load) for server in servers]
     cells.append(Cell(key="subject", server=subject.key, role="subject", **load))
     cells += [Cell(key=server.key, server=server.key, role="reference", **load) for server in references]
+    cells += _further(cells, wishes)
     sampling = case.workload.sampling
     return Plan(
         tool_version=tool_version,
@@ -88,6 +92,7 @@ def make_plan(
         stop=wishes.stop,
         tolerance=_tolerance(case),
         quick=wishes.quick,
+        discriminates=wishes.discriminate,
     )
 
 
@@ -113,6 +118,7 @@ def make_rehearsal(
         cells.append(Cell(key=server.key, server=server.key, role="reference", **load))
         if len(others) > 1:
             cells.append(Cell(key=f"{server.key}-2", server=server.key, role="reference", **small))
+    cells += _further(cells, wishes)
     used = {identifier for cell in cells for identifier in cell.prompts}
     return Plan(
         tool_version=tool_version,
@@ -127,7 +133,20 @@ def make_rehearsal(
         stop=wishes.stop,
         quick=wishes.quick,
         rehearsal=True,
+        discriminates=wishes.discriminate,
     )
+
+
+def _further(cells: Sequence[Cell], wishes: Wishes) -> list[Cell]:
+    """The judged load with the one change that is asked for; empty where none is."""
+    if wishes.discriminate is None:
+        return []
+    subject = next(cell for cell in cells if cell.role == "subject")
+    changed: dict[str, object] = {"max_tokens": max(1, subject.max_tokens // 2)}
+    if wishes.discriminate.what == "streams":
+        streams = subject.streams * 2
+        changed = {"streams": streams, "requests": _requests(streams, len(subject.prompts))}
+    return [subject.model_copy(update={"key": CELL, "role": "extra", **changed})]
 
 
 def _tolerance(case: Case) -> Tolerance:

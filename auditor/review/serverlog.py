@@ -40,11 +40,8 @@ def read_server_log(path: str, *, claim: tuple[float, float] | None = None, rele
     """
     reader = LogReader(claim=claim, release=release)
     lines = Lines()
-    with _opened(path) as stream:
-        for raw in lines.of(stream):
-            if reader.lines == 0:
-                _refuse_packed(raw, path)
-            reader.add(raw)
+    for raw in lines_of(path, lines):
+        reader.add(raw)
     name = "standard input" if path == "-" else Path(path).name
     found = reader.finish(Artefact(name=name, sha256=lines.sha256, size=lines.size))
     if found is None:
@@ -84,6 +81,15 @@ class Lines:
         self._digest.update(piece)
         self.size += len(piece)
         return piece
+
+
+def lines_of(path: str, lines: Lines) -> Iterator[bytes]:
+    """Each line of a log, `-` being standard input; raises UsageError for one that cannot be read or is packed."""
+    with _opened(path) as stream:
+        for number, raw in enumerate(lines.of(stream)):
+            if number == 0:
+                _refuse_packed(raw, path)
+            yield raw
 
 
 @contextmanager

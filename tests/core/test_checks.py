@@ -9,9 +9,14 @@ from runs import Cells, Recording, recording
 from simulated import Setting, simulate
 
 from auditor.core.checks import CHECKS, Context, run_checks
+from auditor.core.checks.acceptance import is_step
+from auditor.core.discrimination import Discrimination
+from auditor.core.explanation import Prediction
 from auditor.core.facts import known
 from auditor.core.folder import Recount
 from auditor.core.http1 import ResponseReader
+from auditor.core.record import sha256
+from auditor.core.runlog import LogRound, RunLog, timeline_of
 from auditor.core.stats import estimate
 from auditor.core.verdict import Finding
 from auditor.terms import Outcome
@@ -95,6 +100,64 @@ def on_gpu(gpu: str, model: str, **facts: object) -> dict[str, object]:
     return {"facts": {name: known(value, "nvidia-smi") for name, value in observed.items()}}  # type: ignore[arg-type]
 
 
+def logged(context: Context, *lines: str, **fields: object) -> Context:
+    """The same with these lines in the server's log of the one round."""
+    text = "".join(f"{line}\n" for line in lines).encode()
+    rounds = (LogRound(cell="subject", repeat=0, first=1, end=len(lines) + 1),)
+    log = RunLog.model_validate(
+        {"server": "subject", "name": "s.log", "sha256": sha256(text), "how": "sizes", "rounds": rounds, **fields}
+    )
+    return replace(context, timeline=timeline_of(log, text))
+
+
+def request_line(tokens: int, task: int = 8) -> str:
+    """What llama.cpp prints of a request."""
+    return (
+        f"0.39.111.311 I slot print_timing: id  0 | task {task} |        eval time =    6207.20 ms /    {tokens} tokens "
+        f"(  105.21 ms per token,     9.51 tokens per second)"
+    )
+
+
+def window_line(rate: float, running: int = 1) -> str:
+    """What vLLM prints every ten seconds."""
+    return (
+        "(APIServer pid=1) INFO 12-01 08:18:04 [loggers.py:273] Engine 000: Avg prompt throughput: 9.5 tokens/s, Avg "
+        f"generation throughput: {rate} tokens/s, Running: {running} reqs, Waiting: 0 reqs, GPU KV cache usage: 0.0%, "
+        "Prefix cache hit rate: 0.0%"
+    )
+
+
+def mode(value: str, source: str = "GET /server_info") -> dict[str, object]:
+    """How the server says that it accepts."""
+    return {"facts": {"acceptance_mode": known(value, source)}}
+
+
+def received(context: Context) -> float:
+    """Tokens per second of all streams."""
+    one = context.account.ledger.cells[0].rounds[0]
+    return (one.tally.delivered or 0) * 1e9 / (one.window_ns or 1)
+
+
+WHOLE = between(DRAFT)
+RATE = round(received(WHOLE), 1)
+SYNTHETIC = {"acceptance_mode": known("synthetic", "server log line 3, its own warning")}
+IN_LOG = {"facts": {"draft_tokens": known(4, "server log line 3, launch arguments")}}
+
+
+def parting(*rules: str) -> Context:
+    """A run with a further measurement beside it."""
+    context = alone(DRAFT)
+    predictions = tuple(Prediction(rule=rule, value=20.0, low=19.0, high=21.0) for rule in rules)
+    asked = Discrimination(
+        run="run-0", plan_digest="0", change="answers half as long", what="length", predictions=predictions
+    )
+    ledger = context.account.ledger
+    again = ledger.cells[0].model_copy(update={"cell": "discriminating"})
+    plan = context.plan.model_copy(update={"discriminates": asked})
+    account = replace(context.account, ledger=ledger.model_copy(update={"cells": (*ledger.cells, again)}))
+    return replace(context, plan=plan, account=account)
+
+
 HOLDS: dict[str, Context] = {
     "real-server": alone(DRAFT),
     "run-finished": alone(DRAFT),
@@ -110,6 +173,10 @@ HOLDS: dict[str, Context] = {
     "recount": between(DRAFT, recount=recounted(95)),
     "visible-text": alone(DRAFT),
     "valid-output": alone(DRAFT),
+    "honest-acceptance": alone(DRAFT, server=mode("standard")),
+    "server-log": logged(WHOLE, request_line(WHOLE.lines[0].tally.delivered or 0)),
+    "rules-parted": parting("delivered/decode", "drafted/decode"),
+    "server-log-facts": logged(WHOLE, request_line(95), **IN_LOG),
     "no-loops": alone(DRAFT),
     "full-length": alone(DRAFT),
     "sustained": alone(LONG),
@@ -167,6 +234,22 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
     "valid-output": [
         (alone(edited(FAST, b" word", b"\\ufffd")), "1 of 1 answers are not readable"),
         (alone(edited(FAST, b" word", b"!!!!!!!!!!")), "repeats 1 characters"),
+    ],
+    "honest-acceptance": [
+        (alone(DRAFT, server=mode("synthetic")), "acceptance is synthetic (GET /server_info)"),
+        (alone(DRAFT, server=mode("lossy")), "would not have chosen"),
+        (logged(alone(DRAFT, server=mode("standard")), facts=SYNTHETIC), "synthetic (server log line 3"),
+    ],
+    "server-log": [
+        (logged(WHOLE, request_line(70)), f"70 tokens in 1 lines of the server's log, {WHOLE.lines[0].tally.delivered} re"),
+        (logged(WHOLE, window_line(1.0), window_line(round(2 * RATE, 1))), "is the mean of 1 line of the server's log"),
+    ],
+    "rules-parted": [(parting("delivered/decode", "delivered/decode"), "(predicted 20): not all of them part")],
+    "server-log-facts": [
+        (
+            logged(alone(DRAFT, server={"facts": {"draft_tokens": known(3, "launch")}}), **IN_LOG),
+            "draft_tokens is 4 (server log line 3, launch arguments) and 3 (launch)",
+        ),
     ],
     "no-loops": [(alone(LOOP), "repeats 19 characters from 0% of the text to its end")],
     "full-length": [(alone(recording("llamacpp", "edge_plain/eos_chat")), "25 of")],
@@ -316,3 +399,63 @@ def test_a_bound_that_is_not_known_decides_nothing(context: Context, outcome: Ou
     assert found.outcome is outcome
     assert words in found.sentence
     assert found.gravity == ("dirty" if outcome is Outcome.NOT_APPLICABLE else "note")
+
+
+def test_a_log_of_windows_agrees_by_its_mean_and_the_line_before_the_round_is_left_out() -> None:
+    found = ask("server-log", logged(WHOLE, window_line(1.0), window_line(RATE), window_line(RATE)))
+    assert found.outcome is Outcome.HOLDS, found.sentence
+    assert "2 lines" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("context", "outcome", "words"),
+    [
+        (WHOLE, Outcome.NOT_APPLICABLE, "no log of the server was given"),
+        (logged(WHOLE, window_line(RATE)), Outcome.NOT_AVAILABLE, "lies whole within a measured round"),
+        (logged(WHOLE, request_line(40), request_line(55, task=9)), Outcome.NOT_AVAILABLE, "holds 2 requests"),
+        (logged(WHOLE, reason="its lines print no zone"), Outcome.NOT_AVAILABLE, "its lines print no zone"),
+    ],
+)
+def test_a_log_that_cannot_be_laid_beside_the_client(context: Context, outcome: Outcome, words: str) -> None:
+    found = ask("server-log", context)
+    assert (found.outcome, words in found.sentence) == (outcome, True), found.sentence
+
+
+def test_how_drafts_are_accepted_is_often_not_known() -> None:
+    found = ask("honest-acceptance", alone(DRAFT))
+    assert (found.outcome, found.remedy) == (Outcome.NOT_AVAILABLE, "give the server's log with --server-log")
+    nothing = ask("honest-acceptance", alone(recording("llamacpp", "plain/chat_stream_tpt")))
+    assert nothing.outcome is Outcome.NOT_APPLICABLE
+
+
+def test_a_grave_sign_in_the_log_is_a_note() -> None:
+    sign = {"line": 7, "kind": "variables", "text": "FORK_ACCEPT_ALL", "is_grave": True}
+    found = ask("honest-acceptance", logged(alone(DRAFT), signs=[sign]))
+    assert (found.outcome, found.gravity) == (Outcome.FAILS, "note")
+    assert "server log line 7: variables: FORK_ACCEPT_ALL" in found.sentence
+
+
+@pytest.mark.parametrize("shares", [[1, 1, 0.37, 0, 0], [1, 0.6], [0.4, 0], [1, 1, 0, 0], [0.99, 0.985, 0.5, 0.01]])
+def test_the_shape_of_acceptance_that_is_forced_to_a_mean_length(shares: list[float]) -> None:
+    assert is_step(shares)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [[1, 1, 1], [1, 0.99, 0.95], [0.8, 0.6, 0.4], [0.74, 0.53, 0.42, 0.37], [0, 0], [0.01, 0], [0.7], [1, 0.8, 0.3]],
+)
+def test_the_shape_of_honest_acceptance(shares: list[float]) -> None:
+    assert not is_step(shares)
+
+
+def test_a_step_in_the_counters_is_a_note_with_its_numbers() -> None:
+    context = alone(DRAFT)
+    ledger = context.account.ledger
+    cell = ledger.cells[0]
+    tally = cell.tally.model_copy(update={"draft_width": None, "verify_steps": 100})
+    cell = cell.model_copy(update={"accepted_by_position": (100, 100, 37, 0), "tally": tally})
+    account = replace(context.account, ledger=ledger.model_copy(update={"cells": (cell,)}), counted=())
+    found = ask("honest-acceptance", replace(context, account=account))
+    assert (found.outcome, found.gravity) == (Outcome.FAILS, "note")
+    assert "all prompts: 1, 1, 0.37, 0 of 100 steps" in found.sentence
+    assert "mean length" in found.sentence

@@ -1,6 +1,6 @@
 """The small checks that a verdict rests on: one question each, with a sentence and a remedy."""
 
-from auditor.core.checks import bounds, conduct, counting, output, timing
+from auditor.core.checks import acceptance, bounds, conduct, counting, output, parted, serverlog, timing
 from auditor.core.checks.base import Check, Context
 from auditor.core.verdict import Finding
 
@@ -21,11 +21,15 @@ CHECKS: tuple[Check, ...] = (
     Check("recount", "unconfirmed", counting.recount),
     Check("visible-text", "note", counting.visible_text),
     Check("valid-output", "invalid", output.valid_output),
+    Check("honest-acceptance", "invalid", acceptance.honest_acceptance),
     Check("no-loops", "note", output.no_loops),
     Check("full-length", "note", output.full_length),
     Check("sustained", "thin", timing.sustained),
     Check("interval", "thin", timing.interval),
     Check("below-bound", "dirty", bounds.below_bound),
+    Check("server-log", "note", serverlog.log_agrees),
+    Check("server-log-facts", "note", serverlog.log_facts),
+    Check("rules-parted", "note", parted.rules_parted),
     Check("own-times", "note", timing.own_times),
     Check("clean-streams", "note", timing.clean_streams),
     Check("cache-unused", "note", conduct.cache_unused),

@@ -7,6 +7,7 @@ from auditor.core.account import Account
 from auditor.core.facts import RunFacts
 from auditor.core.ledger import CellLedger, ExchangeLedger
 from auditor.core.plan import Plan
+from auditor.core.runlog import Timeline
 from auditor.core.stats import Estimate
 from auditor.core.verdict import Finding, Gravity
 from auditor.terms import Outcome
@@ -21,6 +22,8 @@ class Context:
     account: Account
     judged: Estimate | None
     """The rate that is compared with the claim."""
+    timeline: Timeline | None = None
+    """The server's own log of the run; None where none was given."""
 
     @property
     def lines(self) -> list[ExchangeLedger]:

@@ -74,6 +74,7 @@ _LOADING = re.compile(r"load_model: loading model '([^']+)'")
 _SLOTS = re.compile(r"n_slots = (\d{1,12})")
 _SPECULATING = re.compile(r"adding speculative implementation '([\w-]+)'")
 _SYNTHETIC = "--spec-synthetic-acceptance"
+_WARNING = "synthetic speculative acceptance is enabled"
 
 
 def facts(text: str) -> Iterator[tuple[FactName, Fact]]:
@@ -95,6 +96,8 @@ def facts(text: str) -> Iterator[tuple[FactName, Fact]]:
         yield "speculation_method", told(match[1], "speculative implementation", "")
     if _SYNTHETIC in text:
         yield "acceptance_mode", known("synthetic", f"{_SYNTHETIC} on the command line")
+    if _WARNING in text:
+        yield "acceptance_mode", known("synthetic", "its own warning")
 
 
 LLAMACPP = EngineLog(
@@ -119,7 +122,7 @@ LLAMACPP = EngineLog(
         "scheduled": "llama.cpp prints no count of computed positions",
     },
     start_needles=(b"build", b"compute capability", b"file type", b"load_model: ", b"loading draft model",
-                   b"speculative implementation", b"--spec-synthetic-acceptance"),
+                   b"speculative implementation", b"--spec-synthetic-acceptance", b"synthetic speculative acceptance"),
     start=facts,
 )  # fmt: skip
 """llama.cpp."""

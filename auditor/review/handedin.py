@@ -1,0 +1,85 @@
+"""Logs that are put beside a run after it: the measured server's own, and those of the claimant."""
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from auditor.core.evidence import assemble
+from auditor.core.folder import SERVER_LOG, SERVER_LOG_RECORD, WIRE, WITNESSES, RunFolder, write
+from auditor.core.wire import Kind, read_wire
+from auditor.core.witnessfile import WitnessFile
+from auditor.errors import UsageError
+from auditor.review.runlog import Border, keep, opened
+from auditor.review.serverlog import read_server_log
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Size of a claimant's log; it is copied whole, for its digest to mean something."""
+
+
+def add_server_log(path: Path, log_path: str) -> None:
+    """Put the measured server's own log beside a run that was made without it.
+
+    Lines are laid beside the rounds by the time that they print, where that is a full date with a zone, as
+    `docker logs -t` gives; the clocks of both machines are taken to agree. Raises UsageError.
+    """
+    folder = RunFolder(path)
+    if (path / SERVER_LOG_RECORD).exists():
+        raise UsageError("the run has its server's log already", where=str(path), remedy="leave --server-log out")
+    facts, plan = folder.facts(), folder.plan()
+    server = facts.servers[plan.subject.server]
+    borders = _borders(path)
+    if not borders:
+        raise UsageError("nothing of the run was measured", where=str(path), remedy="leave --server-log out")
+    with opened(log_path) as stream:
+        log, text = keep(stream, log_path, borders, server.key, server.kind, bytes)
+    if not log.facts and not text and log.reason is None:
+        raise UsageError(
+            "no line of the server's log was written during the run", where=log_path, remedy="give that of its time"
+        )
+    write(path, SERVER_LOG, text)
+    write(path, SERVER_LOG_RECORD, log.to_json())
+
+
+def add_witness(path: Path, log_path: str, taken_ns: int) -> WitnessFile:
+    """Copy a claimant's log into a run folder; `taken_ns` is the time since the epoch. Raises UsageError."""
+    if log_path == "-":
+        raise UsageError("a witness is a file", remedy="save the log, and name the file")
+    read_server_log(log_path)
+    with opened(log_path) as stream:
+        data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        remedy = "cut out the part that holds the published run, and say so"
+        raise UsageError(f"is larger than {MOST_BYTES >> 20} MiB", where=log_path, remedy=remedy)
+    taken = datetime.fromtimestamp(taken_ns / 1e9, UTC).isoformat(timespec="seconds")
+    file = WitnessFile(name=Path(log_path).name, sha256=hashlib.sha256(data).hexdigest(), size=len(data), taken=taken)
+    place = path / WITNESSES
+    if (place / f"{file.stem}.json").exists():
+        return file
+    place.mkdir(exist_ok=True)
+    write(place, f"{file.stem}.log", data)
+    write(place, f"{file.stem}.json", file.to_json())
+    return file
+
+
+def _borders(path: Path) -> list[Border]:
+    """When each round began, and when the last ended, by the clock that the wire log relates to the monotonic one."""
+    records = read_wire(path / WIRE).records
+    clock = next((record for record in records if record.kind is Kind.CLOCK), None)
+    if clock is None:
+        raise UsageError("the run does not tell what time it was", where=str(path), remedy="leave --server-log out")
+    shift = clock.kernel_ns - clock.t_ns
+    begun: dict[tuple[str, int], int] = {}
+    end = 0
+    for one in assemble(records).exchanges:
+        if one.purpose not in ("measure", "warmup") or one.open_ns is None:
+            continue
+        key = (str(one.meta.get("cell")), int(one.meta.get("repeat", 0)))
+        begun[key] = min(one.open_ns, begun.get(key, one.open_ns))
+        end = max(end, one.close_ns or one.open_ns)
+    rounds = sorted(begun.items(), key=lambda item: item[1])
+    borders = [Border(cell, repeat, None, at + shift) for (cell, repeat), at in rounds]
+    return [*borders, Border("", 0, None, end + shift + _AFTER_NS)] if borders else []
+
+
+_AFTER_NS = 10**9
+"""A server writes its last lines a moment after the last answer."""
