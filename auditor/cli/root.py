@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("auditor.cli.explain:explain", "Say which counting rules turn a measurement into a claim."),
     "ceiling": ("auditor.cli.ceiling:ceiling", "Lay a claim beside what the hardware can do at most."),
     "model": ("auditor.cli.model:model", "Show what a model holds and reads: bytes, number formats, MTP."),
+    "hardware": ("auditor.cli.hardware:hardware", "Show the GPUs of a server: card, clocks, power, PCIe link."),
     "log": ("auditor.cli.log:log", "Print the timestamped token log of a run."),
     "log-read": ("auditor.cli.logread:log_read", "Read the log of a server: what it printed and whether it agrees."),
     "list": ("auditor.cli.judge:list_runs", "List the runs and their verdicts."),
