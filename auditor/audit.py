@@ -26,6 +26,8 @@ from auditor.core.address import public_url
 from auditor.core.claim import Case, Claim
 from auditor.core.facts import Api, RunFacts, ServerFacts
 from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write
+from auditor.core.hardware import HostHardware
+from auditor.core.hardware.judged import with_hardware
 from auditor.core.judge import judge
 from auditor.core.plan import Plan
 from auditor.core.planning import Wishes, make_plan, make_rehearsal
@@ -74,6 +76,8 @@ class Job:
     tokenizer: str | None = None
     server_log: str | None = None
     """The subject's own log: a file, or `-`; by default that of an embedded server."""
+    hardware: HostHardware | None = None
+    """The GPUs of the subject's machine."""
 
     def access(self) -> dict[str, Access]:
         """How each server is reached; raises UsageError."""
@@ -109,6 +113,8 @@ async def look(job: Job, access: Mapping[str, Access]) -> tuple[RunFacts, Plan]:
                 kind=job.kind,
             )
         facts = facts.model_copy(update={"api": job.api, "embedded": choice.launched is not None})
+        if job.hardware is not None and not servers:
+            facts = with_hardware(facts, job.hardware)
         route_of(adapters[facts.kind], facts)
         servers.append(facts)
     make = make_rehearsal if all(server.embedded for server in servers) else make_plan
@@ -180,7 +186,15 @@ def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
         command=record.command,
     )
     verdict = judge(
-        claim, case, plan, facts, account, summary, run_folder.witnesses(case), timeline=run_folder.timeline()
+        claim,
+        case,
+        plan,
+        facts,
+        account,
+        summary,
+        run_folder.witnesses(case),
+        timeline=run_folder.timeline(),
+        hardware=run_folder.hardware(),
     )
     write(path, names.LEDGER, account.ledger.to_json())
     write(path, names.TOKENS, to_jsonl(token_lines(account.counted)))
@@ -245,6 +259,8 @@ def _write_before(job: Job, plan: Plan, striker: Striker, facts: RunFacts) -> No
     write(job.folder, names.CLAIM, job.claim_bytes)
     write(job.folder, names.PLAN, plan.to_json())
     write(job.folder, names.FACTS, striker.in_bytes(facts.to_json()))
+    if job.hardware is not None:
+        write(job.folder, names.HARDWARE, striker.in_bytes(job.hardware.to_json()))
     write(job.folder, names.RUN, record.to_json())
 
 

@@ -1,7 +1,8 @@
 """`audit hardware`: the GPUs of a server, as a tool on its machine tells them."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -23,10 +24,20 @@ Exit codes:
   5  the machine or exporter cannot be reached, or has no nvidia-smi"""
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def hardware_options(command: F) -> F:
+    """Adds the sources of hardware facts to a command: `gpu_xml`, `ssh`, `exporter`."""
+    command = click.option("--exporter", metavar="URL", help="GPUs: a DCGM exporter or nvidia_gpu_exporter.")(command)
+    command = click.option("--ssh", metavar="HOST", help="GPUs: ask nvidia-smi of this host over ssh.")(command)
+    return click.option("--gpu-xml", metavar="FILE", help="GPUs: a saved `nvidia-smi -q -x`, or its query as CSV.")(
+        command
+    )
+
+
 @click.command(epilog=_EPILOG)
-@click.option("--gpu-xml", metavar="FILE", help="A saved `nvidia-smi -q -x`, or a saved --query-gpu as CSV.")
-@click.option("--ssh", metavar="HOST", help="Ask nvidia-smi of this host over ssh.")
-@click.option("--exporter", metavar="URL", help="Address of a DCGM exporter or nvidia_gpu_exporter.")
+@hardware_options
 @json_option
 def hardware(gpu_xml: str | None, ssh: str | None, exporter: str | None, as_json: bool) -> None:
     """Show the GPUs of a server: card, architecture, clocks, power, PCIe link, and what is unusual about them.

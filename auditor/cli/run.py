@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from auditor.cli.hardware import hardware_options
 from auditor.cli.options import database_option
 from auditor.cli.output import Output, json_option
 from auditor.errors import UsageError
@@ -52,6 +53,8 @@ Exit codes:
 @click.option("--tokenizer", help="The model's tokenizer: a folder, a tokenizer.json, or a name on the hub.")
 @click.option("--server-log", metavar="FILE", help="The server's own log, as a second timeline; - after the run.")
 @click.option("--discriminate", metavar="RUN", help="Measure also what would part the rules that agree in RUN.")
+@hardware_options
+@click.option("--nvml", is_flag=True, help="GPUs of the server, where it runs on this machine: NVML or nvidia-smi.")
 @click.option("--quick", is_flag=True, help="A look of about two minutes; the verdict says so.")
 @click.option("--time-limit", type=click.IntRange(1), help="Seconds after which the replay stops and is judged.")
 @click.option("--stall-limit", type=click.IntRange(1), help="Seconds of silence that end an answer; 120 by default.")
@@ -84,6 +87,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
     started_ns = time.time_ns()
     moment = datetime.fromtimestamp(started_ns / 1e9, UTC)
     run_id = f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+    gpus = _hardware(options, case.server.url)
     wishes = _wishes(options)
     if options["discriminate"]:
         wishes = _further(wishes, options, case, text.encode())
@@ -105,6 +109,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
             kind=options["kind"],
             tokenizer=options["tokenizer"],
             server_log=options["server_log"],
+            hardware=gpus,
         )
         if dry_run:
             return _dry_run(job, out)
@@ -116,6 +121,16 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
     out.say(terminal(result.folder))
     out.document({"folder": str(result.folder), "stopped": result.stopped, **result.verdict.model_dump(mode="json")})
     return result.verdict.exit_code
+
+
+def _hardware(options: dict[str, Any], claimed: str | None) -> Any:
+    """The GPUs of the server, where a source of them was given."""
+    from auditor.cli.hardware import read_hardware
+
+    is_asked = any(options[name] for name in ("gpu_xml", "ssh", "exporter", "nvml"))
+    if is_asked and not options["server"] and not claimed:
+        raise UsageError("hardware facts belong to a server", remedy="give --server, or leave them out")
+    return read_hardware(options)
 
 
 def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out: Output) -> Any:
@@ -208,17 +223,20 @@ def _further(wishes: Any, options: dict[str, Any], case: Any, claim: bytes) -> A
 
 
 _USER = re.compile(r"(\w://)[^/?#\s]*@")
+_HIDDEN = ("--api-key", "--ssh")
+"""Options whose values are secret, or name a machine of the user."""
 _QUERY = re.compile(r"(\w://[^?\s]*)\?\S*")
 
 
 def _command() -> str:
-    """The command as typed; the key, and what addresses hold beside the address, struck out."""
+    """The command as typed; the key, the host of ssh, and what addresses hold beside the address, struck out."""
     words, hide = [], False
     for word in sys.argv[1:]:
-        if word.startswith("--api-key="):
-            word = "--api-key=***"
+        for name in _HIDDEN:
+            if word.startswith(f"{name}="):
+                word = f"{name}=***"
         words.append("***" if hide else _QUERY.sub(r"\1?***", _USER.sub(r"\1***@", word)))
-        hide = word == "--api-key"
+        hide = word in _HIDDEN
     return shlex.join(["audit", *words])
 
 

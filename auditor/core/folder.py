@@ -13,6 +13,7 @@ from auditor.core.claim import Case, Claim, parse_claim
 from auditor.core.evidence import Evidence, assemble
 from auditor.core.explanation import Witness
 from auditor.core.facts import RunFacts
+from auditor.core.hardware import HostHardware
 from auditor.core.plan import Plan
 from auditor.core.record import Record, sha256
 from auditor.core.runlog import RunLog, Timeline, timeline_of
@@ -20,10 +21,11 @@ from auditor.core.wire import read_wire
 from auditor.core.witnessfile import WitnessFile, witnesses_in
 from auditor.errors import AuditError, EvidenceError, UsageError
 
-CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT, SERVER_LOG, SERVER_LOG_RECORD = (
+CLAIM, PLAN, FACTS, HARDWARE, RUN, WIRE, RECOUNT, SERVER_LOG, SERVER_LOG_RECORD = (
     "claim.yaml",
     "plan.json",
     "facts.json",
+    "hardware.json",
     "run.json",
     "wire.zst",
     "recount.json",
@@ -195,6 +197,10 @@ class RunFolder:
     def recount(self) -> Recount | None:
         """The recount; None when there was none."""
         return self.record(RECOUNT, Recount) if (self.path / RECOUNT).exists() else None
+
+    def hardware(self) -> HostHardware | None:
+        """The GPUs of the measured server's machine; None when they were not asked for."""
+        return self.record(HARDWARE, HostHardware) if (self.path / HARDWARE).exists() else None
 
     def timeline(self) -> Timeline | None:
         """The measured server's own log of the run; None when none was given."""

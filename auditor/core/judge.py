@@ -12,6 +12,8 @@ from auditor.core.explain import CAUTION
 from auditor.core.explaincell import explain_cell
 from auditor.core.explanation import Witness
 from auditor.core.facts import RunFacts
+from auditor.core.hardware import HostHardware
+from auditor.core.hardware.judged import hardware_findings
 from auditor.core.physics.laidbeside import ceiling_of
 from auditor.core.plan import Plan
 from auditor.core.questions import questions_for
@@ -58,9 +60,10 @@ def judge(
     run: RunSummary,
     witnesses: Sequence[Witness] = (),
     timeline: Timeline | None = None,
+    hardware: HostHardware | None = None,
 ) -> Verdict:
-    """Judge a claim on the evidence of a run; `witnesses` speak for what the claimant counted, and `timeline` is the
-    measured server's own log."""
+    """Judge a claim on the evidence of a run; `witnesses` speak for what the claimant counted, `timeline` is the
+    measured server's own log, and `hardware` the GPUs of its machine."""
     subject = plan.subject
     told = facts if timeline is None else with_log_facts(facts, timeline.log)
     cell = account.ledger.cell(subject.key)
@@ -73,6 +76,8 @@ def judge(
     delivered = find(bases, judged_on)
     estimate = delivered.estimate if delivered else None
     findings = run_checks(Context(plan, facts, account, estimate, timeline))
+    if hardware is not None:
+        findings = (*findings, *hardware_findings(case, server, hardware))
     rows = compare(case, server, plan, subject, cell)
     claimed = _claimed(claim, case, judged_on, because)
     limit = plan.tolerance.max_half_width
