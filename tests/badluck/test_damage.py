@@ -21,8 +21,8 @@ def whole(module_tool, module_model) -> Path:
 
 @pytest.fixture
 def broken(whole, tool) -> Path:
-    """A copy to damage."""
-    return shutil.copytree(whole, tool.cwd / "broken")
+    """A copy to damage, without a manifest, as a killed run leaves it; with one, any change is refused."""
+    return shutil.copytree(whole, tool.cwd / "broken", ignore=shutil.ignore_patterns(names.MANIFEST))
 
 
 def cut(data: bytes) -> bytes:
