@@ -89,18 +89,22 @@ def judge(
 @json_option
 def report(run: str, markdown: bool, reports: str, as_json: bool) -> None:
     """Write the report of RUN again, from its verdict and ledger."""
-    from auditor.core.folder import REPORT
+    from auditor.core.folder import LEDGER, MANIFEST, REPORT, TOKENS, VERDICT, RunFolder, write
+    from auditor.core.record import canonical_json
     from auditor.report.page import write_report
     from auditor.report.text import markdown as as_markdown
 
     out = Output(as_json)
     folder = run_folder(run, reports)
+    judged = RunFolder(folder)
+    judged.check(VERDICT, LEDGER, TOKENS)
     if markdown:
         text = as_markdown(folder)
         out.say(text)
         out.document({"markdown": text})
         return
     write_report(folder)
+    write(folder, MANIFEST, canonical_json(judged.manifest()))
     out.say(str(folder / REPORT))
     out.document({"report": str(folder / REPORT)})
 
