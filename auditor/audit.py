@@ -168,6 +168,7 @@ def run(job: Job, watch: Watch | None = None) -> Result:
 def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
     """Account for and judge the evidence in a run folder, and write what follows from it. Pure but for the files."""
     run_folder = RunFolder(path)
+    run_folder.check(*names.EVIDENCE)
     plan, facts, record = run_folder.plan(), run_folder.facts(), run_folder.run()
     claim, case = run_folder.claim()
     evidence = run_folder.evidence()

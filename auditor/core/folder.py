@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 
+import orjson
 from pydantic import ValidationError
 
 from auditor.core.claim import Case, Claim, parse_claim
@@ -46,6 +47,9 @@ LEDGER, TOKENS, METRICS, VERDICT, REPORT, MANIFEST = (
 """Derived from the evidence, and made again by `audit judge` and `audit report`."""
 
 _NO_RUN = "this is no run folder, or its run ended before the first request"
+
+EVIDENCE = (CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT, HARDWARE, SERVER_LOG, SERVER_LOG_RECORD)
+"""Files that judging must find as they were written."""
 
 R = TypeVar("R", bound=Record)
 
@@ -167,8 +171,7 @@ class RunFolder:
     def plan(self) -> Plan:
         """The plan; its digest must be the one noted before measuring."""
         plan = self.record(PLAN, Plan)
-        noted = self.run().plan_digest
-        if plan.digest() != noted:
+        if sha256(self.read(PLAN)) != self.run().plan_digest:
             raise EvidenceError(
                 "is not the plan that was hashed before measuring",
                 where=str(self.path / PLAN),
@@ -227,6 +230,24 @@ class RunFolder:
                 raise EvidenceError(what, where=str(path.with_suffix(".log")), remedy="restore the file")
             found += witnesses_in(case, file, data)
         return tuple(found)
+
+    def check(self, *listed: str) -> None:
+        """Raises EvidenceError when one of these files is not what the manifest says; without a manifest nothing is.
+
+        A run that was killed has none yet, and is judged as far as its evidence goes.
+        """
+        if not (self.path / MANIFEST).exists():
+            return
+        try:
+            digests = orjson.loads(self.read(MANIFEST))
+        except orjson.JSONDecodeError:
+            raise EvidenceError("is damaged", where=str(self.path / MANIFEST), remedy="restore the file") from None
+        for name in listed:
+            noted = digests.get(name) if isinstance(digests, dict) else None
+            if noted is not None and sha256(self.read(name)) != noted:
+                what = "was changed since it was written: it is not what manifest.json says"
+                remedy = "restore the file" if name in EVIDENCE else "`audit judge` makes it again"
+                raise EvidenceError(what, where=str(self.path / name), remedy=remedy)
 
     def manifest(self) -> dict[str, str]:
         """SHA-256 of every file but the manifest itself, by name; those of witnesses with their folder."""
