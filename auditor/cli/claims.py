@@ -11,6 +11,7 @@ from auditor.cli.output import Output, json_option
 from auditor.errors import AuditError, ClaimError, Exit, UsageError
 
 if TYPE_CHECKING:
+    from auditor.core.claim import Claim
     from auditor.db.store import Store
 
 _EPILOG = """\b
@@ -43,6 +44,8 @@ def validate(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
         if not result["errors"]:
             count = len(result["measurements"])
             output.say(f"{result['file']}: valid, {count} measurement{'' if count == 1 else 's'}")
+            if result["without_number"]:
+                output.note(f"audit: {result['file']}: {_without(result)}")
     output.document({"files": [{**result, "errors": _as_json(result["errors"])} for result in results]})
     if any(result["errors"] for result in results):
         ctx.exit(Exit.USAGE)
@@ -59,13 +62,13 @@ def show(name: str, row: str | None, database: str | None, as_json: bool) -> Non
     Takes a claim file, or the id of a claim in the database.
     """
     from auditor.cli.claimfile import find_claim
-    from auditor.cli.claimshow import claim_text
+    from auditor.cli.claimshow import claim_text, terminal_width
     from auditor.core.questions import questions_for
 
     claim, _ = find_claim(name, database)
     cases = claim.cases() if row is None else (claim.case(row),)
     output = Output(as_json)
-    output.say(claim_text(claim, row))
+    output.say(claim_text(claim, row, terminal_width()))
     output.document(
         {
             "claim": claim.model_dump(mode="json"),
@@ -107,15 +110,9 @@ def add(files: tuple[str, ...], database: str | None, as_json: bool) -> None:
 
     If one of them is bad, none is stored.
     """
-    from auditor.cli.claimfile import read_claim
     from auditor.core.record import sha256
 
-    read = [(file, *read_claim(file)) for file in files]
-    seen: dict[str, str] = {}
-    for file, claim, _ in read:
-        if claim.id in seen:
-            raise ClaimError(f"id {claim.id} is also that of {seen[claim.id]}", where=f"{file}:1", remedy="rename one")
-        seen[claim.id] = file
+    read = _all_or_none(files)
     output = Output(as_json)
     stored = []
     with _store(database) as store:
@@ -182,9 +179,41 @@ def _store(database: str | None) -> "AbstractContextManager[Store]":
     return open_store(database)
 
 
+def _all_or_none(files: tuple[str, ...]) -> "list[tuple[str, Claim, str]]":
+    """Every file with its claim and its text; the error of the first bad one says that none was stored."""
+    from auditor.cli.claimfile import read_claim
+
+    read: list[tuple[str, Claim, str]] = []
+    seen: dict[str, str] = {}
+    for file in files:
+        try:
+            claim, text = read_claim(file)
+            if claim.id in seen:
+                what = f"id {claim.id} is also that of {seen[claim.id]}"
+                raise ClaimError(what, where=f"{file}:1", remedy="rename one")
+        except UsageError as error:
+            if len(files) == 1:
+                raise
+            remedy = "; ".join(filter(None, [error.remedy, f"none of the {len(files)} files was stored"]))
+            raise type(error)(error.what, where=error.where, remedy=remedy) from None
+        seen[claim.id] = file
+        read.append((file, claim, text))
+    return read
+
+
+def _without(result: dict[str, Any]) -> str:
+    """The note on measurements that state no number."""
+    from auditor.cli.claimshow import NO_NUMBER_NOTE
+
+    rows, of = result["without_number"], len(result["measurements"])
+    whom = f"{len(rows)} of {of} measurements ({', '.join(rows[:3])}{', ...' if len(rows) > 3 else ''})"
+    return f"no number stated{f' in {whom}' if of > 1 else ''}; {NO_NUMBER_NOTE}"
+
+
 def _checked(files: tuple[str, ...]) -> list[dict[str, Any]]:
     """What was found in each file; two files with one id are an error of the second."""
     from auditor.cli.claimfile import read_text
+    from auditor.cli.claimshow import is_without_number
     from auditor.core.claim import parse_claim, problems_of
 
     seen: dict[str, str] = {}
@@ -207,6 +236,7 @@ def _checked(files: tuple[str, ...]) -> list[dict[str, Any]]:
                 "file": file,
                 "id": claim.id if claim else None,
                 "measurements": [case.id for case in claim.cases()] if claim else [],
+                "without_number": [case.id for case in claim.cases() if is_without_number(case)] if claim else [],
                 "errors": errors,
             }
         )

@@ -14,6 +14,7 @@ from auditor.core.record import sha256
 ROOT = Path(__file__).parents[2]
 FORK = str(ROOT / "claims" / "fork-130tps.yaml")
 MATRIX = str(ROOT / "claims" / "sm120-16-configs.yaml")
+NO_NUMBER = "no number stated; a run can still look for tokens counted wrongly, but has no number to compare with"
 SMALL = "schema: 1\nid: small\ntitle: A small claim\n"
 
 
@@ -40,7 +41,7 @@ def audit(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
 
 
 def test_validate_says_what_each_file_is(audit, tmp_path: Path) -> None:
-    (tmp_path / "small.yaml").write_text(SMALL)
+    (tmp_path / "small.yaml").write_text(SMALL + "reported: {value: 130}\n")
     ran = audit("claims", "validate", "small.yaml", MATRIX)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == f"small.yaml: valid, 1 measurement\n{MATRIX}: valid, 11 measurements\n"
@@ -61,6 +62,7 @@ def test_validate_goes_on_after_a_bad_file_and_ends_with_2(audit, tmp_path: Path
         "audit: latin.yaml:4: not UTF-8; save the file as UTF-8",
         "audit: gone.yaml: cannot be read: No such file or directory",
         "audit: folder: is a folder; name a file",
+        f"audit: good.yaml: {NO_NUMBER}",
     ]
 
 
@@ -70,7 +72,7 @@ def test_two_files_with_one_id_are_refused(audit, tmp_path: Path) -> None:
     for command in ("validate", "add"):
         ran = audit("claims", command, "a.yaml", "b.yaml")
         assert ran.code == 2
-        assert ran.err == "audit: b.yaml:1: id small is also that of a.yaml; rename one\n"
+        assert "audit: b.yaml:1: id small is also that of a.yaml; rename one" in ran.err
     assert not (tmp_path / "audit.db").exists()
 
 
@@ -99,7 +101,13 @@ def test_validate_as_json_is_one_document(audit, tmp_path: Path) -> None:
     ran = audit("claims", "validate", "--json", FORK, "bad.yaml")
     assert ran.code == 2
     fork, bad = json.loads(ran.out)["files"]
-    assert fork == {"file": FORK, "id": "fork-130tps", "measurements": ["fork-130tps"], "errors": []}
+    assert fork == {
+        "file": FORK,
+        "id": "fork-130tps",
+        "measurements": ["fork-130tps"],
+        "without_number": [],
+        "errors": [],
+    }
     assert bad["errors"][0]["where"] == "bad.yaml:4"
     assert "fork-130tps.yaml: valid" in ran.err
 
@@ -126,6 +134,27 @@ def test_show_lists_the_rows_of_a_matrix_and_shows_one(audit) -> None:
     bad = audit("claims", "show", MATRIX, "--row", "nope")
     assert bad.code == 2
     assert "choose one with --row: marlin-tp4, marlin-tp2-pp2" in bad.err
+
+
+def test_a_claim_without_a_number_is_said_to_have_none(audit, tmp_path: Path) -> None:
+    rows = "measurements:\n- {id: one, reported: {value: 5}}\n- {id: two}\n- {id: three, reported: {outcome: failed}}\n"
+    (tmp_path / "rows.yaml").write_text(SMALL + rows)
+    ran = audit("claims", "validate", "rows.yaml")
+    assert (ran.code, ran.err) == (0, f"audit: rows.yaml: {NO_NUMBER.replace(';', ' in 1 of 3 measurements (two);')}\n")
+    assert "No number stated: a run can" in audit("claims", "show", "rows.yaml", "--row", "two").out
+    assert "No number stated" not in audit("claims", "show", "rows.yaml", "--row", "one").out
+    assert "No number stated" not in audit("claims", "show", "rows.yaml", "--row", "three").out
+
+
+@pytest.mark.parametrize("width", [50, 80, 300])
+def test_show_keeps_to_the_width_of_the_terminal(audit, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    wide = audit("claims", "show", FORK).out
+    monkeypatch.setenv("COLUMNS", str(width))
+    ran = audit("claims", "show", FORK)
+    assert ran.out.split() == wide.split()
+    too_long = [line for line in ran.out.splitlines() if len(line) > min(width, 110)]
+    assert all(len(line.split()) == 1 for line in too_long)
 
 
 def test_show_as_json_holds_every_case(audit) -> None:
@@ -172,7 +201,11 @@ def test_add_stores_nothing_if_one_file_is_bad(audit, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
     (tmp_path / "bad.yaml").write_text("schema: 1\n")
     ran = audit("claims", "add", "small.yaml", "bad.yaml")
-    assert (ran.code, ran.err) == (2, "audit: bad.yaml:1: id is missing\n")
+    assert (ran.code, ran.err) == (
+        2,
+        "audit: bad.yaml:1: id is missing; none of the 2 files was stored\n",
+    )
+    assert audit("claims", "add", "bad.yaml").err == "audit: bad.yaml:1: id is missing\n"
     assert not (tmp_path / "audit.db").exists()
 
 
@@ -209,4 +242,5 @@ def test_the_installed_command_ends_with_the_same_codes(tmp_path: Path) -> None:
         2,
         "audit: bad.yaml:1: id is missing\naudit: bad.yaml:1: title is missing\n",
     )
+    assert piped.stderr == f"audit: -: {NO_NUMBER}\n"
     assert (piped.returncode, piped.stdout) == (0, "-: valid, 1 measurement\n")
