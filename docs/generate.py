@@ -11,7 +11,9 @@ from auditor.core.bases.numerators import NUMERATORS
 from auditor.core.bases.others import OTHERS
 from auditor.core.checks import CHECKS
 from auditor.core.enginelogs import ENGINES
+from auditor.core.observed import FACT_NAMES
 from auditor.errors import Exit
+from auditor.reference.traps import Rule, bundled_traps
 from auditor.servers import load_adapters
 from auditor.terms import TERMS, VerdictKind
 
@@ -91,6 +93,40 @@ def server_notes() -> str:
     return "\n\n".join(parts)
 
 
+def traps() -> str:
+    """The rules of `audit doctor`, in the order of their file."""
+    rows = [
+        (
+            f"`{rule.id}`",
+            rule.title,
+            rule.severity,
+            _concerned(rule),
+            rule.consequence,
+            rule.remedy,
+            _sources(rule.sources),
+        )
+        for rule in bundled_traps(FACT_NAMES).rules
+    ]
+    return _table(("rule", "trap", "severity", "concerns", "consequence", "remedy", "sources"), rows)
+
+
+def _concerned(rule: Rule) -> str:
+    parts = [", ".join(rule.engines), *(f"compute capability {one}" for one in rule.capability)]
+    parts += [f"from {rule.since} on" if rule.since else "", f"before {rule.before}" if rule.before else ""]
+    return ", ".join(part for part in parts if part) or "all"
+
+
+def _sources(sources: tuple[str, ...]) -> str:
+    return "<br>".join(sources)
+
+
+def traps_signless() -> str:
+    """Faults that are told of and that nothing shows."""
+    return _table(
+        ("fault", "why there is no rule"), [(one.title, one.why) for one in bundled_traps(FACT_NAMES).signless]
+    )
+
+
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
@@ -108,6 +144,8 @@ PARTS = {
     "servers": servers,
     "server-terms": server_terms,
     "server-notes": server_notes,
+    "traps": traps,
+    "traps-signless": traps_signless,
 }
 FILES = (
     "README.md",
@@ -116,6 +154,7 @@ FILES = (
     "docs/explain.md",
     "docs/engine-logs.md",
     "docs/servers.md",
+    "docs/traps.md",
 )
 
 

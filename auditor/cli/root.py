@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hardware": ("auditor.cli.hardware:hardware", "Show the GPUs of a server: card, clocks, power, PCIe link."),
     "log": ("auditor.cli.log:log", "Print the timestamped token log of a run."),
     "log-read": ("auditor.cli.logread:log_read", "Read the log of a server: what it printed and whether it agrees."),
+    "doctor": ("auditor.cli.doctor:doctor", "Look for known traps in a server and its log."),
     "list": ("auditor.cli.judge:list_runs", "List the runs and their verdicts."),
     "claims": ("auditor.cli.claims:claims", "Check, show and store claim files."),
     "init": ("auditor.cli.init:init", "Draft a claim file from a post or a few questions."),
