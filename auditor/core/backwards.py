@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from auditor.core.backdrafts import Factors, draft_sentences
 from auditor.core.explain import Number
 from auditor.core.explanation import Backward
-from auditor.core.served import Served, Stated, whole_numbers
-from auditor.core.wording import figure, listed, numbers, percent, span
+from auditor.core.served import Served, Stated
+from auditor.core.wording import figure, percent, span
+
+_FINE = 0.01
+"""Relative half-width up to which a claim is one number and no range."""
 
 
 def backwards(claim: Number, served: Served, stated: Stated, *, has_drafts: bool = True) -> tuple[Backward, ...]:
@@ -92,17 +95,33 @@ def _was_events(factors: Factors, served: Served) -> Backward:
 
 
 def _streams(factors: Factors, claim: Number, served: Served, stated: Stated) -> Backward:
-    found, marks = whole_numbers(*factors), (claim.low, claim.high)
-    if not found:
-        nearest = [count for count in (int(factors[0]), int(factors[1]) + 1) if count > 1]
-        would = listed([f"{count} would give {figure(count * served.value, marks)}" for count in nearest])
-        words = f"Streams added up: {span(*factors, digits=3)} is no whole number; {would} tok/s."
-        return Backward(id="streams", sentence=words, is_possible=False, why="streams come whole")
-    words = f"Streams added up: {numbers(found)} streams as fast as this one."
-    if stated.streams is None:
+    """Several streams added up. Rates fall under load, so each may be slower than the one measured, but not faster."""
+    count, alone = stated.streams, span(served.low, served.high)
+    if count is None:
+        least = max(2, math.ceil(factors[0] - 1e-9))
+        words = f"Streams added up: {least:,} streams at {_each(claim, least, served)} each, or more at less."
         return Backward(id="streams", sentence=words, is_possible=True, why="the claim does not state its streams")
-    why = f"the claim states {stated.streams} stream{'' if stated.streams == 1 else 's'}"
-    return Backward(id="streams", sentence=words, is_possible=stated.streams in found, why=why)
+    if count == 1:
+        words = "Streams added up: more than one."
+        return Backward(id="streams", sentence=words, is_possible=False, why="the claim states 1 stream")
+    words = f"Streams added up: {count:,} streams at {_each(claim, count, served)} each."
+    if claim.low / count <= served.high:
+        why = f"the claim states {count:,} streams; one measured gives {alone}, and rates fall under load"
+        return Backward(id="streams", sentence=words, is_possible=True, why=why)
+    if count < (served.streams or 1):
+        why = f"with {served.streams:,} streams one gives {alone}; with {count:,}, as claimed, it is not known"
+        return Backward(id="streams", sentence=words, is_possible=None, why=why)
+    most = figure(count * served.high, (claim.low,))
+    why = f"the claim states {count:,} streams; at the full rate of one they give {most}"
+    return Backward(id="streams", sentence=words, is_possible=False, why=why)
+
+
+def _each(claim: Number, count: int, served: Served) -> str:
+    """The rate of each of so many streams, at most the one measured where that is enough."""
+    low, high, middle = claim.low / count, claim.high / count, (claim.low + claim.high) / 2 / count
+    if claim.half_width <= _FINE and not low <= served.high < middle:
+        return f"{figure(middle, digits=3)} tok/s"
+    return f"{span(low, min(high, served.high) if low <= served.high else high, digits=3)} tok/s"
 
 
 def _gpus(claim: Number, served: Served, stated: Stated, *, is_share: bool = False) -> Iterator[Backward]:

@@ -12,6 +12,7 @@ from auditor.core.explain import explain, number_of, reading_of
 from auditor.core.explanation import Backward, Explanation, Witness
 from auditor.core.ledger import CellLedger
 from auditor.core.served import Served, Span, stated_of
+from auditor.core.wording import plural
 
 ELSEWHERE = (
     "This was not measured on what the claim is about: a rule that meets the claim's number here shows how counting "
@@ -87,7 +88,14 @@ def _served(cell: CellLedger, load: Load, rate: BasisValue, setting: Setting | N
     low = estimate.value if estimate.low is None else estimate.low
     high = estimate.value if estimate.high is None else estimate.high
     if setting is None:
-        return Served(value=estimate.value, low=low, high=high, is_one_stream=is_one_stream, gpus=load.gpus)
+        return Served(
+            value=estimate.value,
+            low=low,
+            high=high,
+            is_one_stream=is_one_stream,
+            streams=load.streams,
+            gpus=load.gpus,
+        )
     tally = cell.tally
     lengths = [
         1 + one.tally.accepted / one.tally.target_steps
@@ -105,6 +113,7 @@ def _served(cell: CellLedger, load: Load, rate: BasisValue, setting: Setting | N
         spans=_spans(cell),
         acceptance_words="the acceptance measured",
         is_one_stream=is_one_stream,
+        streams=load.streams,
         gpus=load.gpus,
         output_tokens=setting.output_tokens,
         prompt_tokens=setting.prompt_tokens,
@@ -114,11 +123,7 @@ def _served(cell: CellLedger, load: Load, rate: BasisValue, setting: Setting | N
 
 
 def _given(cell: CellLedger, load: Load) -> str:
-    return f"cell {cell.cell}, {_plural(len(cell.rounds), 'repeat')}, {_plural(load.streams, 'stream')}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"cell {cell.cell}, {plural(len(cell.rounds), 'repeat')}, {plural(load.streams, 'stream')}"
 
 
 def _spans(cell: CellLedger) -> tuple[Span, ...]:

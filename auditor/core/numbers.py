@@ -72,6 +72,7 @@ def _served(given: Given, spans: Sequence[Span], as_events: bool) -> Served:
         lengths=lengths,
         spans=tuple(spans),
         acceptance_words=given.acceptance_words,
+        streams=given.streams,
         gpus=given.gpus,
         output_tokens=given.output_tokens,
         prompt_tokens=given.prompt_tokens,

@@ -1,6 +1,5 @@
 """What was delivered and how, and what the claim states of it: the two sides between which a claim is run backwards."""
 
-import math
 from dataclasses import dataclass
 
 from auditor.core.acceptance import length_of
@@ -48,6 +47,8 @@ class Served:
     """The acceptance as it was given or measured."""
     is_one_stream: bool = True
     """Whether it is the rate of one stream."""
+    streams: int | None = None
+    """Requests in flight when it was measured; None where that is not known."""
     gpus: int | None = None
     output_tokens: float | None = None
     """Delivered per request."""
@@ -94,8 +95,3 @@ def stated_of(case: Case) -> Stated:
         prompt_tokens=case.workload.prompt_tokens,
         output_tokens=case.workload.output_tokens,
     )
-
-
-def whole_numbers(low: float, high: float) -> list[int]:
-    """The whole numbers, 2 and above, within an interval."""
-    return list(range(max(2, math.ceil(low - 1e-9)), math.floor(high + 1e-9) + 1))

@@ -87,7 +87,8 @@ def test_the_verdict_holds_the_chance_and_what_would_have_to_be_true(run: Path) 
     # all drafts are accepted: 4 tokens per step, so verified positions are what was delivered
     assert sentences["verified"]["is_possible"] is False
     assert "4 tokens per step" in sentences["verified"]["why"]
-    assert sentences["streams"]["is_possible"] is False
+    assert sentences["streams"]["is_possible"] is True
+    assert "2 streams at 110 tok/s each" in sentences["streams"]["sentence"]
     assert sentences["window"]["is_possible"] is False
 
 

@@ -114,8 +114,8 @@ def test_from_50_5_the_smallest_factor_is_2_56_and_each_rule_is_possible_or_not(
     found = explained(fork(), PLAIN)
     assert "the smallest factor is 129.5 / 50.55 = 2.56" in found.words[0]
     sentences = by_id(found.backwards)
-    assert sentences["streams"].is_possible is False
-    assert "2.56 to 2.98 is no whole number; 2 would give 101 and 3 would give 151.5" in sentences["streams"].sentence
+    assert sentences["streams"].is_possible is True
+    assert sentences["streams"].sentence == "Streams added up: 3 streams at 43.2 to 50.2 tok/s each, or more at less."
     assert sentences["gpus"].is_possible is False
     assert sentences["total"].is_possible is None
     assert "1.56 to 1.98 times as long as its answer" in sentences["total"].sentence
@@ -123,6 +123,31 @@ def test_from_50_5_the_smallest_factor_is_2_56_and_each_rule_is_possible_or_not(
     assert "k of 2 or more" in sentences["speculation"].sentence
     assert sentences["verified"].is_possible is None
     assert "1.17 at k = 2" in sentences["verified"].sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "stated", "measured_at", "possible", "words"),
+    [
+        ("140", 4, None, True, "4 streams at 35 tok/s each"),  # 3.5 times as much, and rates fall under load
+        ("158", 4, None, True, "4 streams at 39.5 tok/s each"),
+        ("159", 4, None, True, "4 streams at 39.6 tok/s each"),  # 158.5 / 4 = 39.625 is within 39.55 to 39.65
+        ("160", 4, None, False, "4 streams at 40 tok/s each"),
+        ("160", 4, 8, None, "4 streams at 40 tok/s each"),  # measured with more in flight than are claimed
+        ("140", 1, None, False, "more than one"),
+        ("140", 100, None, True, "100 streams at 1.4 tok/s each"),
+        ("140", None, None, True, "4 streams at 35 tok/s each, or more at less"),
+        ("3500", None, None, True, "89 streams at 39.3 tok/s each, or more at less"),
+    ],
+)
+def test_streams_add_up_to_a_claim_that_each_can_carry(
+    value: str, stated: int | None, measured_at: int | None, possible: bool | None, words: str
+) -> None:
+    streams = "" if stated is None else f", streams: {stated}, basis: aggregate"
+    case = parse_claim(f"schema: 1\nid: a\ntitle: a\nreported: {{value: {value}{streams}}}\n", "a").case(None)
+    rate = Number("39.6", 39.55, 39.65)
+    found = by_id(explained(case, Given(rate, streams=measured_at).with_claim(case)).backwards)["streams"]
+    assert found.is_possible is possible
+    assert words in found.sentence
 
 
 def test_without_speculation_there_are_no_drafts_to_count_and_speculation_could_deliver() -> None:
