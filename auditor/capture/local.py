@@ -61,6 +61,7 @@ class LocalSettings:
             "speculation_method": METHODS[self.speculation],
             "draft_tokens": self.draft_tokens,
             "acceptance_mode": "standard" if self.synthetic_length is None else "synthetic",
+            "gpu": "none, this machine's processor",
             "gpu_count": 0,
             "threads": self.threads,
             "gguf": self.gguf.name,

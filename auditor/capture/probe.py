@@ -169,9 +169,14 @@ def pick_model(answers: Answers, model: str | None, where: str, *, is_strict: bo
             raise UsageError(f"model {model} is not served", where=where, remedy=f"give one of: {_listed(names)}")
         return model
     if not names:
-        raise UsageError(
-            f"no list of models ({answers.why_not(MODELS)})", where=where, remedy="give the model's name with --model"
-        )
+        lacking = f"no list of models ({answers.why_not(MODELS)})"
+        if not is_strict and answers.get(MODELS) is not None and answers[MODELS].status == 404:
+            raise ServerError(
+                f"this does not look like a server of a language model: {lacking}",
+                where=where,
+                remedy="check the address; if it is one, give --model and --kind",
+            )
+        raise UsageError(lacking, where=where, remedy="give the model's name with --model")
     bases = [card for card in cards if not card.get("parent")]
     roots = {card.get("root") or card["id"] for card in bases}
     if len(roots) != 1:

@@ -94,6 +94,8 @@ def error_words(data: bytes) -> str | None:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
+        if data.lstrip()[:1] == b"<":
+            return "a page of HTML"
         return " ".join(data[:200].decode("utf-8", "replace").split()) or None
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, dict):

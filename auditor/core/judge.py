@@ -191,7 +191,8 @@ def _by_number(
     figure = _figure(delivered)
     thin = _sentences(findings, "thin", Outcome.FAILS, Outcome.NOT_AVAILABLE)
     if thin or estimate is None or estimate.low is None or estimate.high is None:
-        return _decision(VerdictKind.INCONCLUSIVE, f"{figure}, on evidence too thin to judge", thin)
+        words = f"{figure}, on evidence too thin to judge{_aside(estimate, claimed)}"
+        return _decision(VerdictKind.INCONCLUSIVE, words, thin)
     unseen = unobserved(rows)
     open_words = [f"not observed or not stated: {', '.join(row.field for row in unseen)}"] if unseen else []
     honest = [basis for basis in bases if basis.is_honest and basis.id in matching]
@@ -220,6 +221,15 @@ def _by_number(
         return _decision(VerdictKind.INCONCLUSIVE, words, [*open_words, *unclean])
     words = f"{figure}, below the {claimed.text} claimed, with everything that matters observed equal"
     return _decision(VerdictKind.NOT_REPRODUCED, words, ())
+
+
+def _aside(estimate: Estimate | None, claimed: Claimed) -> str:
+    """Where the claim lies beside an interval that is too thin to judge by."""
+    if estimate is None or estimate.low is None or estimate.high is None or claimed.low is None or claimed.high is None:
+        return ""
+    if claimed.low > estimate.high:
+        return "; the claim lies above all of it"
+    return "; the claim lies below all of it" if claimed.high < estimate.low else "; the claim lies within it"
 
 
 def _contradicts(basis: BasisValue, claimed: Claimed) -> bool:

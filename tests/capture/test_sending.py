@@ -81,7 +81,7 @@ def test_patience(statuses, wait_s, asked):
         (b'{"detail":"Not Found"}', "Not Found"),
         (b'{"object":"error","message":"too long"}', "too long"),
         (b'["a"]', "['a']"),
-        (b"<html>\n<b>502</b>", "<html> <b>502</b>"),
+        (b"<html>\n<b>502</b>", "a page of HTML"),
         (b"\xff\xfe", "\ufffd\ufffd"),
         (b"", None),
         (b'{"error":{"message":""}}', None),

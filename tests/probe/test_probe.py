@@ -165,13 +165,20 @@ def test_several_models_are_listed(serve: Serve) -> None:
     assert look(url, model="hidden").model == "hidden"
 
 
-@pytest.mark.parametrize("answer", [(404, b"{}"), (200, b"<html>"), (200, b'{"data": 3}'), (200, b'{"data":[{}, 3]}')])
+@pytest.mark.parametrize("answer", [(200, b"<html>"), (200, b'{"data": 3}'), (200, b'{"data":[{}, 3]}')])
 def test_without_a_list_the_model_must_be_given(serve: Serve, answer: tuple[int, bytes]) -> None:
     url = serve({"/v1/models": answer})
     with pytest.raises(UsageError, match=r"no list of models .* give the model's name with --model"):
         look(url)
     found = look(url, model="mine")
     assert (found.kind, found.model, found.facts["model"].source) == ("generic", "mine", "given")
+
+
+def test_what_is_no_server_of_a_model_is_said_to_be_none(serve: Serve) -> None:
+    url = serve({"/v1/models": (404, b"<html>not found</html>")})
+    with pytest.raises(ServerError, match="does not look like a server of a language model"):
+        look(url)
+    assert look(url, model="mine").model == "mine"
 
 
 # refusals
