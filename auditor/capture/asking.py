@@ -16,6 +16,7 @@ from auditor.core.facts import Fact, FactName, ServerFacts
 from auditor.core.http1 import Head
 from auditor.core.plan import Plan, Request
 from auditor.core.prompts import Message
+from auditor.core.textcheck import FIELDS
 from auditor.errors import ServerError, UsageError
 
 _REFUSES_FIELDS = (400, 422)
@@ -58,7 +59,8 @@ def route_of(adapter: Adapter, facts: ServerFacts) -> Route:
 def body_of(request: Request, plan: Plan, target: Target) -> dict[str, Any]:
     """The JSON body of a planned request for this server."""
     asked = Question(target.facts.model, request.messages, request.max_tokens, plan.temperature, plan.top_p)
-    return merged(target.route.body(asked), target.facts.request_fields)
+    body = merged(target.route.body(asked), target.facts.request_fields)
+    return merged(body, FIELDS) if plan.cell(request.cell).text == "plain" else body
 
 
 def merged(body: dict[str, Any], fields: Mapping[str, object]) -> dict[str, Any]:

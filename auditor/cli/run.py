@@ -52,6 +52,7 @@ Exit codes:
 @click.option("--ignore-eos/--no-ignore-eos", default=True, help="Ask for full-length answers where possible.")
 @click.option("--tokenizer", help="The model's tokenizer: a folder, a tokenizer.json, or a name on the hub.")
 @click.option("--server-log", metavar="FILE", help="The server's own log, as a second timeline; - after the run.")
+@click.option("--check-text", is_flag=True, help="Compare greedy texts with those of the server without speculation.")
 @click.option("--discriminate", metavar="RUN", help="Measure also what would part the rules that agree in RUN.")
 @hardware_options
 @click.option("--nvml", is_flag=True, help="GPUs of the server, where it runs on this machine: NVML or nvidia-smi.")
@@ -188,6 +189,7 @@ def _wishes(options: dict[str, Any]) -> Any:
         temperature=options["temperature"],
         ignore_eos=options["ignore_eos"],
         quick=options["quick"],
+        check_text=options["check_text"],
         total_ns=None if limit is None else limit * 10**9,
         stall_ns=None if stall is None else stall * 10**9,
     )

@@ -36,6 +36,8 @@ class Cell(Record):
     """Prompt ids, taken in turn."""
     max_tokens: int
     """Requested length of each answer."""
+    text: Literal["plain", "compared"] | None = None
+    """For a comparison of texts; of a plain server's answers the log-probabilities are asked for as well."""
 
 
 class StopRule(Record):
@@ -86,9 +88,14 @@ class Plan(Record):
     """The further measurement that an earlier run asks for; left out of the file where there is none."""
 
     def to_json(self) -> bytes:
-        """The canonical JSON; plans of before there were further measurements keep their digest."""
-        left_out = {"discriminates"} if self.discriminates is None else None
-        return canonical_json(self.model_dump(mode="json", exclude=left_out))
+        """The canonical JSON; what a plan does not use is left out, so that earlier plans keep their digest."""
+        document = self.model_dump(mode="json")
+        if self.discriminates is None:
+            del document["discriminates"]
+        for cell in document["cells"]:
+            if cell["text"] is None:
+                del cell["text"]
+        return canonical_json(document)
 
     def cell(self, key: str) -> Cell:
         """The cell of that key; raises KeyError."""
@@ -146,7 +153,7 @@ def _round(plan: Plan, cell: Cell, repeat: int) -> Round:
 
 def nonce_for(plan: Plan, cell: Cell, repeat: int, index: int) -> str:
     """The nonce of a request. Cells of the same load share it, so that servers beside each other do equal work."""
-    load = "warmup" if cell.role == "warmup" else f"{cell.streams}x{cell.max_tokens}"
+    load = "warmup" if cell.role == "warmup" else "text" if cell.text else f"{cell.streams}x{cell.max_tokens}"
     return hashlib.sha256(f"{plan.seed}/{load}/{repeat}/{index}".encode()).hexdigest()[:12]
 
 

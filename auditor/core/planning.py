@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from auditor.core import textcheck
 from auditor.core.claim import Case
 from auditor.core.discrimination import CELL, Discrimination
 from auditor.core.facts import ServerFacts
@@ -40,6 +41,8 @@ class Wishes:
     stall_ns: int | None = None
     discriminate: Discrimination | None = None
     """A further measurement beside the claim's own load."""
+    check_text: bool = False
+    """Whether greedy texts are compared with those of the server without speculation."""
 
     @property
     def stop(self) -> StopRule:
@@ -76,15 +79,16 @@ def make_plan(
     cells = [_warmup(server, load) for server in servers]
     cells.append(Cell(key="subject", server=subject.key, role="subject", **load))
     cells += [Cell(key=server.key, server=server.key, role="reference", **load) for server in references]
-    cells += _further(cells, wishes)
     sampling = case.workload.sampling
+    temperature = _first(wishes.temperature, sampling.temperature, 0.0)
+    cells += [*_further(cells, wishes), *_text(cells, servers, wishes, temperature)]
     return Plan(
         tool_version=tool_version,
         claim_digest=claim_digest,
         case=case.id,
         seed=seed,
         api=subject.api,
-        temperature=_first(wishes.temperature, sampling.temperature, 0.0),
+        temperature=temperature,
         top_p=sampling.top_p,
         ignore_eos=wishes.ignore_eos,
         cells=tuple(cells),
@@ -118,7 +122,8 @@ def make_rehearsal(
         cells.append(Cell(key=server.key, server=server.key, role="reference", **load))
         if len(others) > 1:
             cells.append(Cell(key=f"{server.key}-2", server=server.key, role="reference", **small))
-    cells += _further(cells, wishes)
+    temperature = _first(wishes.temperature, None, 0.0)
+    cells += [*_further(cells, wishes), *_text(cells, servers, wishes, temperature)]
     used = {identifier for cell in cells for identifier in cell.prompts}
     return Plan(
         tool_version=tool_version,
@@ -126,7 +131,7 @@ def make_rehearsal(
         case=case.id,
         seed=seed,
         api=subject.api,
-        temperature=_first(wishes.temperature, None, 0.0),
+        temperature=temperature,
         ignore_eos=wishes.ignore_eos,
         cells=tuple(cells),
         prompts=tuple(prompt for prompt in pick() if prompt.id in used),
@@ -147,6 +152,28 @@ def _further(cells: Sequence[Cell], wishes: Wishes) -> list[Cell]:
         streams = subject.streams * 2
         changed = {"streams": streams, "requests": _requests(streams, len(subject.prompts))}
     return [subject.model_copy(update={"key": CELL, "role": "extra", **changed})]
+
+
+def _text(cells: Sequence[Cell], servers: Sequence[ServerFacts], wishes: Wishes, temperature: float) -> list[Cell]:
+    """The same few requests on the plain server, one at a time and eight at a time, and on the judged one."""
+    if not wishes.check_text:
+        return []
+    subject = next(cell for cell in cells if cell.role == "subject")
+    plain = next((server for server in servers[1:] if not server.value("speculation")), None)
+    if plain is None:
+        remedy = "give --pair URL" if not servers[0].embedded else "choose a --speculation other than none"
+        raise UsageError("--check-text needs a server without speculation", remedy=remedy)
+    if temperature:
+        raise UsageError("--check-text compares greedy texts", remedy="give --temperature 0")
+    if plain.api != "chat":
+        raise UsageError("--check-text needs log-probabilities of the chat API", remedy="leave --api out")
+    few = {"repeats": 1, "requests": textcheck.REQUESTS, "max_tokens": min(textcheck.TOKENS, subject.max_tokens)}
+    shared = {**few, "role": "extra", "prompts": subject.prompts}
+    return [
+        Cell(key=textcheck.PLAIN, server=plain.key, streams=1, text="plain", **shared),
+        Cell(key=textcheck.BATCHED, server=plain.key, streams=textcheck.REQUESTS, text="plain", **shared),
+        Cell(key=textcheck.COMPARED, server=subject.server, streams=1, text="compared", **shared),
+    ]
 
 
 def _tolerance(case: Case) -> Tolerance:

@@ -158,6 +158,40 @@ def parting(*rules: str) -> Context:
     return replace(context, plan=plan, account=account)
 
 
+SINGLE = simulate(Setting(1, width=1, acceptance=0.0, tokens=40), "vllm")[0][0]
+"""One word an event."""
+
+
+def with_gaps(gap: float) -> Recording:
+    """The answer with log-probabilities, the second best so many nats below the best."""
+    top = b'[{"logprob":-0.1},{"logprob":%f}]' % (-0.1 - gap)
+    entry = b'{"token":" word","bytes":null,"top_logprobs":' + top + b"}"
+    return edited(SINGLE, b'"index": 0', b'"index": 0, "logprobs":{"content":[' + entry + b"]}")
+
+
+def texts(plain: Recording, batched: Recording, compared: Recording, **facts: object) -> Context:
+    """A text check of two requests."""
+    found = [context_of(Cells(subject=((one,),), has_scrapes=False)) for one in (plain, batched, compared)]
+    keys = ("text-plain", "text-plain-8", "text-subject")
+    items = [
+        replace(item, line=item.line.model_copy(update={"cell": key, "index": index}))
+        for key, one in zip(keys, found, strict=True)
+        for item in one.account.counted
+        for index in (0, 1)
+    ]
+    context = found[2]
+    cells = [context.plan.subject.model_copy(update={"key": key, "role": "extra"}) for key in keys]
+    plan = context.plan.model_copy(update={"cells": (context.plan.subject, *cells)})
+    server = context.facts.servers["subject"]
+    told = {name: known(value, "/props") for name, value in {"quantisation": "Q4_1", **facts}.items()}  # type: ignore[arg-type]
+    server = server.model_copy(update={"facts": {**server.facts, **told}})
+    facts_ = context.facts.model_copy(update={"servers": {"subject": server}})
+    return replace(context, plan=plan, facts=facts_, account=replace(context.account, counted=tuple(items)))
+
+
+SURE, NEAR = with_gaps(3.0), with_gaps(0.05)
+OTHER = edited(SINGLE, b" word", b" wort")
+
 HOLDS: dict[str, Context] = {
     "real-server": alone(DRAFT),
     "run-finished": alone(DRAFT),
@@ -174,6 +208,7 @@ HOLDS: dict[str, Context] = {
     "visible-text": alone(DRAFT),
     "valid-output": alone(DRAFT),
     "honest-acceptance": alone(DRAFT, server=mode("standard")),
+    "greedy-text": texts(SURE, SURE, SINGLE),
     "server-log": logged(WHOLE, request_line(WHOLE.lines[0].tally.delivered or 0)),
     "rules-parted": parting("delivered/decode", "drafted/decode"),
     "server-log-facts": logged(WHOLE, request_line(95), **IN_LOG),
@@ -195,7 +230,7 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
     ],
     "run-finished": [(context_of(Cells(subject=((DRAFT,),), is_finished=False, has_scrapes=False)), "partial: 1 of 1")],
     "answers-complete": [
-        (alone(recording("vllm-0.32-cpu", "ngram_disconnect_fin")), "1 of 1 answers did not come to their end"),
+        (alone(recording("vllm-0.32-cpu", "ngram_disconnect_fin")), "1 of 1 answer did not come to its end"),
         (alone(recording("vllm-0.32-cpu", "plain_engine_kill_SIGKILL_stream")), "EngineCore encountered an issue"),
         (alone(recording("llamacpp", "edge_plain/utf8_cut_chat")), "the answer is empty"),
     ],
@@ -208,7 +243,7 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
                 counters_after(DRAFT, "llamacpp:tokens_predicted_total", 5),
                 counters_after(DRAFT, "llamacpp:tokens_predicted_total", -5),
             ),
-            "moved by +5 tokens beside what this client received, and in 1 more rounds",
+            "moved by +5 tokens beside what this client received, and in 1 more round by",
         ),
     ],
     "in-flight": [(streams(side_by_side((0, 100), (100, 100), (200, 100)), 2), "1.00 of 2 streams were in flight")],
@@ -222,7 +257,7 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
         (between(counters_after(DRAFT, "llamacpp:spec_decode_num_draft_tokens_total", 4)), "drafted 143 in the streams and 147"),
         (between(counters_after(DRAFT, "llamacpp:spec_decode_num_drafts_total", 1)), "verify steps 36 in the streams and 37"),
     ],
-    "tokens-counted": [(alone(NO_USAGE), "1 of 1 answers have no count of tokens")],
+    "tokens-counted": [(alone(NO_USAGE), "1 of 1 answer has no count of tokens")],
     "counts-agree": [
         (alone(edited(NGRAM, b'"completion_tokens":256}', b'"completion_tokens":300}')), "the server's own counts differ in 1 of 1"),
     ],
@@ -232,7 +267,7 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
     ],
     "visible-text": [(alone(STOP), "3 of 25 tokens were counted and are not visible as text")],
     "valid-output": [
-        (alone(edited(FAST, b" word", b"\\ufffd")), "1 of 1 answers are not readable"),
+        (alone(edited(FAST, b" word", b"\\ufffd")), "1 of 1 answer is not readable"),
         (alone(edited(FAST, b" word", b"!!!!!!!!!!")), "repeats 1 characters"),
     ],
     "honest-acceptance": [
@@ -240,8 +275,11 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
         (alone(DRAFT, server=mode("lossy")), "would not have chosen"),
         (logged(alone(DRAFT, server=mode("standard")), facts=SYNTHETIC), "synthetic (server log line 3"),
     ],
+    "greedy-text": [
+        (texts(SURE, SURE, OTHER), "by more than 0.1 nats, as far as batch shapes move them: the text of request 0 at token 0, by 3"),
+    ],
     "server-log": [
-        (logged(WHOLE, request_line(70)), f"70 tokens in 1 lines of the server's log, {WHOLE.lines[0].tally.delivered} re"),
+        (logged(WHOLE, request_line(70)), f"70 tokens in 1 line of the server's log, {WHOLE.lines[0].tally.delivered} re"),
         (logged(WHOLE, window_line(1.0), window_line(round(2 * RATE, 1))), "is the mean of 1 line of the server's log"),
     ],
     "rules-parted": [(parting("delivered/decode", "delivered/decode"), "(predicted 20): not all of them part")],
@@ -253,7 +291,7 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
     ],
     "no-loops": [(alone(LOOP), "repeats 19 characters from 0% of the text to its end")],
     "full-length": [(alone(recording("llamacpp", "edge_plain/eos_chat")), "25 of")],
-    "sustained": [(alone(DRAFT), "1 of 1 answers have fewer than 1,000 tokens; the shortest has 96")],
+    "sustained": [(alone(DRAFT), "1 of 1 answer has fewer than 1,000 tokens; the shortest has 96")],
     "interval": [
         (alone(DRAFT, judged=estimate([100, 110, 120])), "22.6% to either side, more than 3%"),
         (alone(DRAFT, judged=estimate([100])), "one repeat gives no interval"),
@@ -459,3 +497,29 @@ def test_a_step_in_the_counters_is_a_note_with_its_numbers() -> None:
     assert (found.outcome, found.gravity) == (Outcome.FAILS, "note")
     assert "all prompts: 1, 1, 0.37, 0 of 100 steps" in found.sentence
     assert "mean length" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("context", "outcome", "gravity", "words"),
+    [
+        (texts(SURE, SURE, OTHER), Outcome.FAILS, "invalid", "2 of 2 greedy texts leave"),
+        (texts(SURE, SURE, OTHER, quantisation=None), Outcome.FAILS, "note", "2 of 2 greedy texts leave"),
+        (texts(NEAR, NEAR, OTHER), Outcome.HOLDS, "invalid", "2 leave it at near ties"),
+        (texts(SURE, NEAR, OTHER), Outcome.FAILS, "invalid", "by more than 2.95 nats"),
+        (texts(SURE, with_gaps(7.0), OTHER), Outcome.HOLDS, "invalid", "within 4 nats"),
+        (texts(SINGLE, SINGLE, OTHER), Outcome.NOT_AVAILABLE, "note", "no log-probabilities"),
+        (alone(DRAFT), Outcome.NOT_APPLICABLE, "invalid", "no server without speculation"),
+        (alone(DRAFT, temperature=0.7), Outcome.NOT_APPLICABLE, "invalid", "temperature 0 only"),
+        (
+            context_of(Cells(subject=((SINGLE,),), plain=((OTHER,),), has_scrapes=False)),
+            Outcome.NOT_AVAILABLE, "note", "1 of 1 texts differ from those without speculation; honest servers differ too",
+        ),
+        (
+            context_of(Cells(subject=((SINGLE,),), plain=((SINGLE,),), has_scrapes=False)),
+            Outcome.HOLDS, "invalid", "all 1 texts are those",
+        ),
+    ],
+)  # fmt: skip
+def test_texts_beside_those_without_speculation(context: Context, outcome: Outcome, gravity: str, words: str) -> None:
+    found = ask("greedy-text", context)
+    assert (found.outcome, found.gravity, words in found.sentence) == (outcome, gravity, True), found.sentence

@@ -1,6 +1,6 @@
 """The small checks that a verdict rests on: one question each, with a sentence and a remedy."""
 
-from auditor.core.checks import acceptance, bounds, conduct, counting, output, parted, serverlog, timing
+from auditor.core.checks import acceptance, bounds, conduct, counting, output, parted, serverlog, text, timing
 from auditor.core.checks.base import Check, Context
 from auditor.core.verdict import Finding
 
@@ -22,6 +22,7 @@ CHECKS: tuple[Check, ...] = (
     Check("visible-text", "note", counting.visible_text),
     Check("valid-output", "invalid", output.valid_output),
     Check("honest-acceptance", "invalid", acceptance.honest_acceptance),
+    Check("greedy-text", "invalid", text.greedy_text),
     Check("no-loops", "note", output.no_loops),
     Check("full-length", "note", output.full_length),
     Check("sustained", "thin", timing.sustained),
