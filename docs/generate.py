@@ -95,19 +95,12 @@ def server_notes() -> str:
 
 def traps() -> str:
     """The rules of `audit doctor`, in the order of their file."""
+    head = ("rule", "trap", "severity", "concerns", "shows by any of", "consequence", "remedy", "sources")
     rows = [
-        (
-            f"`{rule.id}`",
-            rule.title,
-            rule.severity,
-            _concerned(rule),
-            rule.consequence,
-            rule.remedy,
-            _sources(rule.sources),
-        )
-        for rule in bundled_traps(FACT_NAMES).rules
+        (f"`{r.id}`", r.title, r.severity, _concerned(r), _signs(r), r.consequence, r.remedy, "<br>".join(r.sources))
+        for r in bundled_traps(FACT_NAMES).rules
     ]
-    return _table(("rule", "trap", "severity", "concerns", "consequence", "remedy", "sources"), rows)
+    return _table(head, rows)
 
 
 def _concerned(rule: Rule) -> str:
@@ -116,8 +109,19 @@ def _concerned(rule: Rule) -> str:
     return ", ".join(part for part in parts if part) or "all"
 
 
-def _sources(sources: tuple[str, ...]) -> str:
-    return "<br>".join(sources)
+def _signs(rule: Rule) -> str:
+    return "<br>".join(
+        " and ".join(
+            [f"`{line}`" for line in sign.lines]
+            + [f"no `{line}`" for line in sign.absent]
+            + [f"{fact.name} {fact.op.replace('_', ' ')} {_value(fact.value)}" for fact in sign.facts]
+        )
+        for sign in rule.signs
+    )
+
+
+def _value(value: bool | int | float | str | tuple[str, ...]) -> str:
+    return " or ".join(value) if isinstance(value, tuple) else str(value).lower() if value is True else str(value)
 
 
 def traps_signless() -> str:

@@ -95,6 +95,7 @@ SHOWS: dict[str, tuple[Case, ...]] = {
     ),
     "mtp-with-marlin": (
         Case(facts={"speculation_method": "qwen3_next_mtp", "moe_backend": "MARLIN"}),
+        Case(facts={"speculation_method": "NEXTN", "moe_backend": "marlin"}, engines=SGLANG),
         Case(MARLIN, facts={"speculation_method": "mtp"}),
     ),
     "expert-parallel-over-pcie": (
