@@ -245,16 +245,20 @@ def _command() -> str:
 def _dry_run(job: Any, out: Output) -> int:
     from auditor import audit
     from auditor.core.plan import request_count, schedule, token_count
+    from auditor.core.wording import plural
 
     facts, plan = audit.plan_only(job)
-    out.say(f"Would send {request_count(plan)} requests for at most {token_count(plan):,} tokens.")
+    sent = plural(request_count(plan), "request")
+    out.say(f"Would send {sent} for at most {plural(token_count(plan), 'token')}.")
     for cell in plan.cells:
         server = facts.servers[cell.server]
+        sent = f"{plural(cell.requests * cell.repeats, 'request')} of {plural(cell.max_tokens, 'token')}"
         out.say(
-            f"  {cell.key}: {cell.requests * cell.repeats} requests of {cell.max_tokens:,} tokens, {cell.streams} in "
-            f"flight, {cell.repeats} repeats, to {server.url} ({server.kind}, {server.model})"
+            f"  {cell.key}: {sent}, {cell.streams} in flight, {plural(cell.repeats, 'repeat')}, to {server.url} "
+            f"({server.kind}, {server.model})"
         )
     seconds = sum(one.cell.max_tokens * len(one.requests) / one.cell.streams for one in schedule(plan))
-    out.say(f"At 50 tok/s a stream that takes about {seconds / 50 / 60:.0f} minutes. Nothing was sent but the probe.")
+    minutes = max(1, round(seconds / 50 / 60))
+    out.say(f"At 50 tok/s a stream that takes about {plural(minutes, 'minute')}. Nothing was sent but the probe.")
     out.document({"plan": plan.model_dump(mode="json"), "facts": facts.model_dump(mode="json")})
     return 0

@@ -14,6 +14,7 @@ from auditor.core.plan import Cell, Plan, schedule
 from auditor.core.reading import Stream, read_stream
 from auditor.core.rounds import Scrape, cell_ledger, contradicted, read_scrapes
 from auditor.core.tally import check_identity
+from auditor.core.wording import plural
 from auditor.terms import Rung
 
 FINISHED = frozenset({"stop", "length", "tool_calls", "function_call", "eos_token", "eos", "stop_sequence"})
@@ -211,11 +212,11 @@ def _notes(response: Response, stream: Stream, *, ends_with_done: bool) -> list[
     if response.unfinished_event:
         notes.append("the stream ended inside an event")
     if stream.unreadable:
-        notes.append(f"{stream.unreadable} events were not JSON objects and were passed over")
+        notes.append(f"{plural(stream.unreadable, 'event')} passed over: no JSON object")
     if stream.nan_events:
-        notes.append(f"{stream.nan_events} events held NaN or Infinity")
+        notes.append(f"{plural(stream.nan_events, 'event')} held NaN or Infinity")
     if response.oversized_events:
-        notes.append(f"{response.oversized_events} events were too large to read and were passed over")
+        notes.append(f"{plural(response.oversized_events, 'event')} passed over: too large to read")
     if stream.choices > 1:
         notes.append(f"{stream.choices} choices came in one answer")
     return notes

@@ -30,6 +30,11 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
+def plural(number: int, noun: str, several: str | None = None) -> str:
+    """`1 repeat`, `3 repeats`; `several` is the plural of a noun that does not end in s alone, or of a whole phrase."""
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+
+
 def numbers(found: Sequence[int]) -> str:
     """`3`, `3 to 7`, or `3, 5`."""
     if len(found) > 1 and list(found) == list(range(found[0], found[-1] + 1)):

@@ -1,6 +1,7 @@
 """How the run went: finished, complete, alone on the server, on prompts nobody knew."""
 
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
+from auditor.core.wording import plural
 
 CACHED_SHARE = 0.1
 """Share of prompt tokens that may come from a cache: chat templates begin alike."""
@@ -21,7 +22,7 @@ def finished(c: Context) -> Answer:
     ledger = c.account.ledger
     done, planned = len(ledger.exchanges), ledger.planned_requests
     if not ledger.is_partial:
-        return holds(f"all {planned} planned requests were sent")
+        return holds(f"{plural(planned, 'planned request was', 'planned requests were')} sent")
     why = f"; {ledger.damage}" if ledger.damage else ""
     return fails(f"partial: {done} of {planned} planned requests are in the evidence{why}", "run it again to its end")
 
@@ -32,8 +33,9 @@ def answers_complete(c: Context) -> Answer:
         return fails("no measured answer came", "see that the server answers")
     broken = [line for line in c.lines if line.status != "complete"]
     if not broken:
-        return holds(f"all {len(c.lines)} answers came to their end")
-    words = f"{len(broken)} of {len(c.lines)} answers did not come to their end; the first: {broken[0].problem}"
+        return holds(f"{plural(len(c.lines), 'answer came to its end', 'answers came to their end')}")
+    stopped = plural(len(c.lines), "answer did not come to its end", "answers did not come to their end")
+    words = f"{len(broken)} of {stopped}; the first: {broken[0].problem}"
     return fails(words, "mend what the server says and run again")
 
 
@@ -45,7 +47,7 @@ def alone(c: Context) -> Answer:
     if others:
         words = f"the server's counter moved by {others[0]:+,} tokens beside what this client received"
         if len(others) > 1:
-            words += f", and in {len(others) - 1} more rounds by other numbers"
+            words += f", and in {plural(len(others) - 1, 'more round')} by other numbers"
         return fails(words, "keep the server to yourself while it is measured")
     if not known or len(known) < len(rounds):
         why = next((one.counters_reason for one in rounds if one.counters_reason), "it has no counters")

@@ -7,6 +7,7 @@ from auditor.core.counters import Counters
 from auditor.core.ledger import ExchangeLedger
 from auditor.core.rounds import COUNTED_BY_SERVER
 from auditor.core.tally import Tally, add
+from auditor.core.wording import plural
 from auditor.terms import Outcome, Rung
 
 RECOUNT_SLACK = 0.05
@@ -44,8 +45,9 @@ def counted(c: Context) -> Answer:
     uncounted = [line for line in complete if line.rung in (None, Rung.EVENTS)]
     if not uncounted:
         rungs = ", ".join(sorted({str(line.rung).replace("_", " ") for line in complete}))
-        return holds(f"the tokens of all {len(complete)} answers were counted, by {rungs}")
-    words = f"{len(uncounted)} of {len(complete)} answers have no count of tokens, only of events"
+        return holds(f"every token was counted in {plural(len(complete), 'answer')}, by {rungs}")
+    have = plural(len(complete), "answer has", "answers have")
+    words = f"{len(uncounted)} of {have} no count of tokens, only of events"
     return fails(words, "give the model's tokenizer with --tokenizer, or a server that sends usage")
 
 
@@ -61,8 +63,8 @@ def counts_agree(c: Context) -> Answer:
     if not compared:
         return not_available("the server gives one count only; there is nothing to compare it with", gravity="note")
     if not differing:
-        return holds(f"the server's counts agree in all {compared} answers")
-    words = f"the server's own counts differ in {len(differing)} of {compared} answers: {differing[0]}"
+        return holds(f"the server's counts agree in {plural(compared, 'answer')}")
+    words = f"the server's own counts differ in {len(differing)} of {plural(compared, 'answer')}: {differing[0]}"
     return fails(words, "read the wire log of these exchanges with `audit log`")
 
 

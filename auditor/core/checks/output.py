@@ -2,6 +2,7 @@
 
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
 from auditor.core.validity import validity_of
+from auditor.core.wording import plural
 
 EARLY_STOP = 0.95
 """Delivered by requested tokens, below which answers stopped early."""
@@ -15,12 +16,13 @@ def valid_output(c: Context) -> Answer:
     broken = [(line, validity) for line, validity in seen if validity.is_broken]
     if broken:
         line, validity = broken[0]
-        words = f"{len(broken)} of {len(seen)} answers are not readable; exchange {line.exchange}: {validity.words}"
+        are = plural(len(seen), "answer is", "answers are")
+        words = f"{len(broken)} of {are} not readable; exchange {line.exchange}: {validity.words}"
         return fails(words, "the speed of invalid output is no throughput: mend the back end first")
     nan = sum("NaN" in note for line in c.lines for note in line.notes)
     if nan:
-        return fails(f"{nan} streams held NaN or Infinity beside readable text", "look at the logits", "note")
-    return holds(f"no broken characters in {len(seen)} answers")
+        return fails(f"{plural(nan, 'stream')} held NaN or Infinity beside readable text", "look at the logits", "note")
+    return holds(f"no broken characters in {plural(len(seen), 'answer')}")
 
 
 def no_loops(c: Context) -> Answer:
@@ -29,7 +31,8 @@ def no_loops(c: Context) -> Answer:
     if not looping:
         return holds("no answer runs into a loop")
     line, validity = looping[0]
-    words = f"{len(looping)} answers run into a loop; exchange {line.exchange} {validity.words}"
+    ran = plural(len(looping), "answer runs", "answers run")
+    words = f"{ran} into a loop; exchange {line.exchange} {validity.words}"
     if c.plan.ignore_eos:
         words += "; with ignore_eos a model must go on past its end, so this is a caveat and not a fault"
     return fails(words, "repetition is easy to draft: compare with a run without ignore_eos")

@@ -6,7 +6,7 @@ from auditor.core.checks.base import Answer, Context, fails, holds, not_availabl
 from auditor.core.enginelogs import Interval, Scope
 from auditor.core.facts import FactName
 from auditor.core.ledger import RoundLedger
-from auditor.core.wording import figure
+from auditor.core.wording import figure, plural
 from auditor.terms import Outcome
 
 NO_LOG = "no log of the server was given"
@@ -43,10 +43,10 @@ def _by_request(known: list[tuple[RoundLedger, tuple[Interval, ...]]]) -> Answer
     for one, found in known:
         counts = [interval.delivered for interval in found]
         if len(counts) != one.tally.requests or None in counts or one.tally.delivered is None:
-            words = f"the server's log holds {len(counts)} requests of a round that sent {one.tally.requests}"
+            words = f"the server's log holds {plural(len(counts), 'request')} of a round that sent {one.tally.requests}"
             return not_available(words, "keep the server to yourself, or see that its log is written at once")
         lines, ours, theirs = lines + len(counts), ours + one.tally.delivered, theirs + sum(n or 0 for n in counts)
-    words = f"{theirs:,} tokens in {lines} lines of the server's log, {ours:,} received"
+    words = f"{plural(theirs, 'token')} in {plural(lines, 'line')} of the server's log, {ours:,} received"
     if ours == theirs:
         return holds(words)
     return fails(words, "read both with `audit log-read` and `audit log`")
@@ -60,7 +60,7 @@ def _by_window(known: list[tuple[RoundLedger, tuple[Interval, ...]]], limit: flo
     if not rates or None in tokens or not window:
         return not_available("the rate of all streams could not be laid beside the server's log")
     theirs, ours = math.fsum(rates) / len(rates), sum(n or 0 for n in tokens) * 1e9 / window
-    many = "1 line" if len(rates) == 1 else f"{len(rates)} lines"
+    many = plural(len(rates), "line")
     words = f"{figure(theirs)} tok/s is the mean of {many} of the server's log, {figure(ours)} tok/s was received"
     if abs(theirs - ours) <= limit * ours:
         return holds(words)

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
 from auditor.core.ledger import CellLedger
+from auditor.core.wording import plural
 
 CLIENT_BOUND = 0.9
 """Streams in flight by streams configured, below which the client was the limit."""
@@ -23,7 +24,8 @@ def sustained(c: Context) -> Answer:
     short = [length for length in known if length < least]
     if not short:
         return holds(f"every answer has {least:,} tokens or more")
-    words = f"{len(short)} of {len(known)} answers have fewer than {least:,} tokens; the shortest has {min(short):,}"
+    have = plural(len(known), "answer has", "answers have")
+    words = f"{len(short)} of {have} fewer than {least:,} tokens; the shortest has {min(short):,}"
     return fails(words, "ask for longer answers with --tokens")
 
 
@@ -35,7 +37,7 @@ def interval(c: Context) -> Answer:
     width = judged.half_width
     if width is None:
         return fails(judged.reason or "there is no interval", "repeat with --repeats 3 or more")
-    words = f"the 95 % interval of {judged.n} repeats is {width:.1%} to either side"
+    words = f"the 95 % interval of {plural(judged.n, 'repeat')} is {width:.1%} to either side"
     if width <= limit:
         return holds(words)
     return fails(f"{words}, more than {limit:.0%}", "more --repeats, or a quieter machine")
@@ -47,7 +49,8 @@ def in_flight(c: Context) -> Answer:
     while_waiting = _while_waiting(c) if cell else None
     if cell is None or while_waiting is None:
         return not_available("the streams in flight could not be measured", gravity="note")
-    words = f"{while_waiting:.2f} of {cell.streams} streams were in flight while requests were waiting"
+    were = plural(cell.streams, "stream was", "streams were")
+    words = f"{while_waiting:.2f} of {were} in flight while requests were waiting"
     if while_waiting >= CLIENT_BOUND * cell.streams:
         return holds(words)
     return fails(words, "run the client on a machine of its own; it could not keep the streams open")
@@ -60,7 +63,8 @@ def full_load(c: Context) -> Answer:
     if cell is None or effective is None:
         return not_available("the load over the whole window could not be measured", gravity="note")
     words = (
-        f"{effective:.2f} of {cell.streams} streams were in flight on average, from the first send to the last token"
+        f"{effective:.2f} of {plural(cell.streams, 'stream was', 'streams were')} in flight on average, from the first "
+        "send to the last token"
     )
     if effective >= FULL_LOAD * cell.streams:
         return holds(words)
@@ -97,7 +101,8 @@ def clean_streams(c: Context) -> Answer:
     noted = [(line, note) for line in c.lines for note in line.notes]
     if not noted:
         return holds("every stream was well formed")
-    words = f"{len({line.exchange for line, _ in noted})} streams were not well formed; the first: {noted[0][1]}"
+    number = len({line.exchange for line, _ in noted})
+    words = f"{plural(number, 'stream was', 'streams were')} not well formed; the first: {noted[0][1]}"
     return fails(words, "look for a proxy between client and server")
 
 
