@@ -11,17 +11,19 @@ from auditor.cli.judge import EPILOG, reports_option, run_folder
 from auditor.cli.output import Output, json_option
 from auditor.errors import AuditError, UsageError
 
+_SUFFIXES = {".csv": "csv", ".parquet": "parquet"}
+
 
 @click.command(epilog=EPILOG)
 @click.argument("run", metavar="RUN")
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", show_default=True,
-    help="JSON lines for people, Parquet for notebooks.",
+    "--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]),
+    help="JSON lines for people, Parquet for notebooks. Default: by the suffix of --out, else jsonl.",
 )  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False), help="File to write; standard output without it.")
 @reports_option
 @json_option
-def log(run: str, form: str, out: str | None, reports: str, as_json: bool) -> None:
+def log(run: str, form: str | None, out: str | None, reports: str, as_json: bool) -> None:
     """Print every delivered token of RUN: when it came, its id and text, and the step it came out of.
 
     Times are nanoseconds after the request was sent (t_ns) and on the client's monotonic clock (mono_ns). With --json
@@ -34,6 +36,7 @@ def log(run: str, form: str, out: str | None, reports: str, as_json: bool) -> No
     path = run_folder(run, reports) / TOKENS
     if not path.exists():
         raise UsageError("the run was not judged yet", where=str(path), remedy="`audit judge` makes the token log")
+    form = form or _SUFFIXES.get(Path(out or "").suffix.lower(), "jsonl")
     data = _converted(path.read_bytes(), form)
     if out is None:
         try:
