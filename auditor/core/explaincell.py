@@ -13,7 +13,6 @@ from auditor.core.explanation import Backward, Explanation, Witness
 from auditor.core.ledger import CellLedger
 from auditor.core.served import Served, Span, stated_of
 from auditor.core.wording import plural
-from auditor.core.wording import plural
 
 ELSEWHERE = (
     "This was not measured on what the claim is about: a rule that meets the claim's number here shows how counting "
