@@ -19,6 +19,7 @@ from auditor.capture.measure import INTERRUPTED, Measured, Watch, measure
 from auditor.capture.probe import probe
 from auditor.capture.recount import load_tokenizer
 from auditor.capture.striking import Striker
+from auditor.capture.telemetry import Sampler
 from auditor.core import folder as names
 from auditor.core.account import Account, account_for
 from auditor.core.adapter import Adapter
@@ -78,6 +79,8 @@ class Job:
     """The subject's own log: a file, or `-`; by default that of an embedded server."""
     hardware: HostHardware | None = None
     """The GPUs of the subject's machine."""
+    sampler: Sampler | None = field(default=None, repr=False)
+    """What samples them while the run is measured."""
 
     def access(self) -> dict[str, Access]:
         """How each server is reached; raises UsageError."""
@@ -156,7 +159,14 @@ def run(job: Job, watch: Watch | None = None) -> Result:
                 watch=watch,
                 on_round=None if tail is None else lambda one: tail.begin(one.cell.key, one.repeat),
             )
-            measured = asyncio.run(measuring)
+            if job.sampler is not None:
+                job.sampler.start()
+            try:
+                measured = asyncio.run(measuring)
+            finally:
+                samples = b"" if job.sampler is None else job.sampler.stop()
+            if job.sampler is not None:
+                write(job.folder, names.TELEMETRY, samples)
             if tail is not None and tail.borders:
                 _keep_log(job, tail, facts.servers[plan.subject.server], striker)
             result = judge_folder(job.folder, stopped=measured.stopped and striker.in_text(measured.stopped))
@@ -196,6 +206,7 @@ def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
         run_folder.witnesses(case),
         timeline=run_folder.timeline(),
         hardware=run_folder.hardware(),
+        telemetry=run_folder.telemetry(),
     )
     write(path, names.LEDGER, account.ledger.to_json())
     write(path, names.TOKENS, to_jsonl(token_lines(account.counted)))

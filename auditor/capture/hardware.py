@@ -49,10 +49,14 @@ def read_ssh(host: str) -> HostHardware:
     `host` is what ssh takes: a name of its configuration, or user@host. Raises UsageError for what ssh could take for
     an option, ServerError where the machine cannot be reached or has no nvidia-smi.
     """
+    return _by_command(ssh_words(host), host, f"ssh {TOOL}")
+
+
+def ssh_words(host: str) -> tuple[str, ...]:
+    """What stands before a command for another machine; raises UsageError for what ssh could take for an option."""
     if not _HOST.fullmatch(host):
         raise UsageError(f"{host[:80]!r} is no host for ssh", remedy="give HOST or USER@HOST")
-    before = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T", "--", host)
-    return _by_command(before, host, f"ssh {TOOL}")
+    return ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T", "--", host)
 
 
 def read_exporter(url: str) -> HostHardware:

@@ -56,6 +56,7 @@ Exit codes:
 @click.option("--discriminate", metavar="RUN", help="Measure also what would part the rules that agree in RUN.")
 @hardware_options
 @click.option("--nvml", is_flag=True, help="GPUs of the server, where it runs on this machine: NVML or nvidia-smi.")
+@click.option("--telemetry/--no-telemetry", default=True, help="With --nvml or --ssh: sample the GPUs during the run.")
 @click.option("--quick", is_flag=True, help="A look of about two minutes; the verdict says so.")
 @click.option("--time-limit", type=click.IntRange(1), help="Seconds after which the replay stops and is judged.")
 @click.option("--stall-limit", type=click.IntRange(1), help="Seconds of silence that end an answer; 120 by default.")
@@ -111,6 +112,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
             tokenizer=options["tokenizer"],
             server_log=options["server_log"],
             hardware=gpus,
+            sampler=_sampler(options),
         )
         if dry_run:
             return _dry_run(job, out)
@@ -132,6 +134,16 @@ def _hardware(options: dict[str, Any], claimed: str | None) -> Any:
     if is_asked and not options["server"] and not claimed:
         raise UsageError("hardware facts belong to a server", remedy="give --server, or leave them out")
     return read_hardware(options)
+
+
+def _sampler(options: dict[str, Any]) -> Any:
+    """What samples the GPUs, where they can be asked again and again."""
+    from auditor.capture.hardware import ssh_words
+    from auditor.capture.telemetry import Sampler
+
+    if not options["telemetry"] or not (options["nvml"] or options["ssh"]):
+        return None
+    return Sampler(ssh_words(options["ssh"]) if options["ssh"] else ())
 
 
 def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out: Output) -> Any:

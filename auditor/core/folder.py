@@ -15,6 +15,7 @@ from auditor.core.evidence import Evidence, assemble
 from auditor.core.explanation import Witness
 from auditor.core.facts import RunFacts
 from auditor.core.hardware import HostHardware
+from auditor.core.hardware.telemetry import Sample, read_telemetry
 from auditor.core.plan import Plan
 from auditor.core.record import Record, sha256
 from auditor.core.runlog import RunLog, Timeline, timeline_of
@@ -22,11 +23,12 @@ from auditor.core.wire import read_wire
 from auditor.core.witnessfile import WitnessFile, witnesses_in
 from auditor.errors import AuditError, EvidenceError, UsageError
 
-CLAIM, PLAN, FACTS, HARDWARE, RUN, WIRE, RECOUNT, SERVER_LOG, SERVER_LOG_RECORD = (
+CLAIM, PLAN, FACTS, HARDWARE, TELEMETRY, RUN, WIRE, RECOUNT, SERVER_LOG, SERVER_LOG_RECORD = (
     "claim.yaml",
     "plan.json",
     "facts.json",
     "hardware.json",
+    "telemetry.jsonl",
     "run.json",
     "wire.zst",
     "recount.json",
@@ -48,7 +50,7 @@ LEDGER, TOKENS, METRICS, VERDICT, REPORT, MANIFEST = (
 
 _NO_RUN = "this is no run folder, or its run ended before the first request"
 
-EVIDENCE = (CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT, HARDWARE, SERVER_LOG, SERVER_LOG_RECORD)
+EVIDENCE = (CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT, HARDWARE, TELEMETRY, SERVER_LOG, SERVER_LOG_RECORD)
 """Files that judging must find as they were written."""
 
 R = TypeVar("R", bound=Record)
@@ -204,6 +206,11 @@ class RunFolder:
     def hardware(self) -> HostHardware | None:
         """The GPUs of the measured server's machine; None when they were not asked for."""
         return self.record(HARDWARE, HostHardware) if (self.path / HARDWARE).exists() else None
+
+    def telemetry(self) -> tuple[Sample, ...] | None:
+        """The GPUs during the run; None when they were not sampled."""
+        path = self.path / TELEMETRY
+        return read_telemetry(self.read(TELEMETRY), str(path)) if path.exists() else None
 
     def timeline(self) -> Timeline | None:
         """The measured server's own log of the run; None when none was given."""

@@ -14,6 +14,7 @@ from auditor.core.explanation import Witness
 from auditor.core.facts import RunFacts
 from auditor.core.hardware import HostHardware
 from auditor.core.hardware.judged import hardware_findings
+from auditor.core.hardware.telemetry import Sample, telemetry_findings
 from auditor.core.physics.laidbeside import ceiling_of
 from auditor.core.plan import Plan
 from auditor.core.questions import questions_for
@@ -61,6 +62,7 @@ def judge(
     witnesses: Sequence[Witness] = (),
     timeline: Timeline | None = None,
     hardware: HostHardware | None = None,
+    telemetry: Sequence[Sample] | None = None,
 ) -> Verdict:
     """Judge a claim on the evidence of a run; `witnesses` speak for what the claimant counted, `timeline` is the
     measured server's own log, and `hardware` the GPUs of its machine."""
@@ -78,6 +80,8 @@ def judge(
     findings = run_checks(Context(plan, facts, account, estimate, timeline))
     if hardware is not None:
         findings = (*findings, *hardware_findings(case, server, hardware))
+    if telemetry is not None:
+        findings = (*findings, *telemetry_findings(telemetry, lines))
     rows = compare(case, server, plan, subject, cell)
     claimed = _claimed(claim, case, judged_on, because)
     limit = plan.tolerance.max_half_width
