@@ -184,6 +184,31 @@ def test_each_kind_of_figure_is_told_apart(low: float, high: float, kinds: set[s
     assert {witness.kind for witness in of_file(SM120, claim=(low, high))[0].witnesses} == kinds
 
 
+OLLAMA_BLOCK = b"""total duration:       9.1s
+load duration:        12ms
+prompt eval count:    11 token(s)
+prompt eval duration: 204ms
+prompt eval rate:     53.77 tokens/s
+eval count:           120 token(s)
+eval duration:        4.876s
+eval rate:            24.61 tokens/s
+"""
+
+
+@pytest.mark.parametrize(("data", "rate"), [("llamacpp-draft.log", "87.76"), (OLLAMA_BLOCK, "53.77")])
+def test_the_line_of_a_prompt_rate_is_the_one_that_prints_it(data: str | bytes, rate: str) -> None:
+    text = (DATA / data).read_bytes() if isinstance(data, str) else data
+    number = 1 + next(at for at, line in enumerate(text.splitlines()) if rate.encode() in line)
+    found = read(text, claim=(float(rate), float(rate)))
+    assert found is not None
+    prompts = [witness for witness in found[0].witnesses if witness.kind is WitnessKind.PROMPT]
+    assert [witness.line for witness in prompts] == [number]
+    assert f"{rate} tok/s as prompt throughput at line {number};" in prompts[0].sentence
+    summary = found[0].rates.by_name["prompt"]
+    at = {summary.best: summary.best_line, summary.least: summary.least_line}
+    assert at.get(rate, number) == number
+
+
 def test_several_requests_make_an_aggregate() -> None:
     found = of_file("vllm-0.32-cpu-draft.log", claim=(94.85, 94.95))[0].witnesses
     kinds = {witness.kind: witness for witness in found}

@@ -73,6 +73,7 @@ class Requests:
             fields |= {"seconds": seconds} if isinstance(seconds, Span) else {}
         if "prompt" in kinds:
             fields |= _timing(kinds["prompt"], "prompt_rate", "prompt_tokens")
+            fields["prompt_line"] = kinds["prompt"].line
         if "draft" in kinds:
             fields |= kinds["draft"].fields
         yield Interval(

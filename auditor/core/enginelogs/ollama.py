@@ -68,6 +68,8 @@ class _Blocks:
             value = block[kind].fields.get(key) if kind in block else None
             if isinstance(value, Printed | int | Span):
                 fields[name] = value
+        if "prompt_rate" in fields:
+            fields["prompt_line"] = block["prompt rate"].line
         lines = tuple(entry.line for entry in block.values())
         yield Interval(line=main.line, lines=lines, stamp=main.stamp, source="", scope=Scope.REQUEST, **fields)
 

@@ -20,7 +20,7 @@ def rates_of(interval: Interval) -> Iterator[tuple[str, Printed, int]]:
         (SO_FAR, interval.so_far_rate, interval.line),
         (ACCEPTED, interval.accepted_rate, interval.lines[-1]),
         (DRAFTED, interval.drafted_rate, interval.lines[-1]),
-        (PROMPT, interval.prompt_rate, interval.line),
+        (PROMPT, interval.prompt_rate, interval.prompt_line or interval.line),
     ):
         if number is not None:
             yield name, number, line

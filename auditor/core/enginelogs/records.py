@@ -60,6 +60,8 @@ class Interval:
     drafted_rate: Printed | None = None
     """Tokens that the drafter proposed."""
     prompt_rate: Printed | None = None
+    prompt_line: int | None = None
+    """The line of `prompt_rate`, where it is another than `line`."""
     so_far_rate: Printed | None = None
     """Delivered since the first token of the request."""
     delivered: int | None = None
