@@ -31,9 +31,10 @@ def log_read(
     """Read FILE, the log of a server: what it delivered, drafted and accepted, and whether its lines agree.
 
     FILE may be `-` for standard input. The engine is recognised by its lines: vLLM, SGLang, TensorRT-LLM, llama.cpp,
-    Ollama, LMDeploy, TabbyAPI. With --claim, figures that meet the published number are listed as witnesses; a
-    witness says what the log prints, and accuses nobody.
+    Ollama, LMDeploy, TabbyAPI. With --claim, figures that meet the published number are listed. They are witnesses only
+    where the log names the engine and the model of the claim; a witness says what the log prints, and accuses nobody.
     """
+    from auditor.core.enginelogs.ofclaim import of_claim
     from auditor.errors import UsageError
     from auditor.review.logtext import text_of, witness_lines
     from auditor.review.serverlog import read_server_log
@@ -44,15 +45,21 @@ def log_read(
     case = _case(claim, row, database) if claim else None
     log = read_server_log(file, claim=case.reported.interval() if case else None, release=release)
     out.say(text_of(log))
+    reading, beside = log.reading, None
     if case is not None:
-        for line in witness_lines(log.reading.witnesses, case.reported.as_text()):
+        beside = of_claim(case, reading)
+        for line in witness_lines(reading.witnesses, case.reported.as_text(), beside):
             out.say(line)
+        reading = reading if beside.same else reading.model_copy(update={"witnesses": ()})
+    candidates = log.reading.witnesses if beside and beside.same is None else ()
     out.document(
         {
-            "reading": log.reading.model_dump(mode="json"),
+            "reading": reading.model_dump(mode="json"),
             "intervals": [_row(interval) for interval in log.intervals],
             "cut_lines": log.cut_lines,
             "claim": _claimed(case) if case else None,
+            "of_claim": {"same": beside.same, **beside.model_dump(mode="json")} if beside else None,
+            "candidates": [figure.model_dump(mode="json") for figure in candidates],
         }
     )
 

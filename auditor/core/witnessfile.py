@@ -4,6 +4,7 @@ from typing import Literal
 
 from auditor.core.claimrecord import Case
 from auditor.core.enginelogs import Artefact, LogReader, backing
+from auditor.core.enginelogs.ofclaim import of_claim
 from auditor.core.explanation import Witness
 from auditor.core.record import Record
 
@@ -27,7 +28,10 @@ class WitnessFile(Record):
 
 
 def witnesses_in(case: Case, file: WitnessFile, data: bytes) -> tuple[Witness, ...]:
-    """The figures of a log that meet the claimed number, each for the rule that it speaks for."""
+    """The figures of a log that meet the claimed number, each for the rule that it speaks for.
+
+    None where the log is not seen to be of the claim's engine and model.
+    """
     claim = case.reported.interval()
     if claim is None:
         return ()
@@ -35,7 +39,7 @@ def witnesses_in(case: Case, file: WitnessFile, data: bytes) -> tuple[Witness, .
     for raw in data.split(b"\n"):
         reader.add(raw)
     found = reader.finish(Artefact(name=file.name, sha256=file.sha256, size=file.size))
-    if found is None:
+    if found is None or not of_claim(case, found[0]).same:
         return ()
     backed = (backing(one, file.taken) for one in found[0].witnesses)
     return tuple(one for one in backed if one is not None)

@@ -4,6 +4,7 @@ import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 
+from auditor.core.enginelogs.ofclaim import of_claim
 from auditor.core.evidence import assemble
 from auditor.core.folder import SERVER_LOG, SERVER_LOG_RECORD, WIRE, WITNESSES, RunFolder, write
 from auditor.core.wire import Kind, read_wire
@@ -41,10 +42,16 @@ def add_server_log(path: Path, log_path: str) -> None:
 
 
 def add_witness(path: Path, log_path: str, taken_ns: int) -> WitnessFile:
-    """Copy a claimant's log into a run folder; `taken_ns` is the time since the epoch. Raises UsageError."""
+    """Copy a claimant's log into a run folder; `taken_ns` is the time since the epoch.
+
+    Raises UsageError, also for a log that does not name the claim's engine and model: it speaks of no claim.
+    """
     if log_path == "-":
         raise UsageError("a witness is a file", remedy="save the log, and name the file")
-    read_server_log(log_path)
+    beside = of_claim(RunFolder(path).claim()[1], read_server_log(log_path).reading)
+    if not beside.same:
+        remedy = "a witness names the engine and the model of the claim: give the log from its first line on"
+        raise UsageError(f"{beside.sentence[0].lower()}{beside.sentence[1:-1]}", where=log_path, remedy=remedy)
     with opened(log_path) as stream:
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from auditor.core.enginelogs.acceptance import Acceptance
 from auditor.core.enginelogs.identity import Identity, LineCheck
+from auditor.core.enginelogs.ofclaim import OfClaim
 from auditor.core.enginelogs.passes import Passes
 from auditor.core.enginelogs.rates import ACCEPTED, DELIVERED, DRAFTED, LAST_SECONDS, PROMPT, SO_FAR, Rates, RateSummary
 from auditor.core.enginelogs.requestcheck import RequestChecks
@@ -36,12 +37,17 @@ def text_of(log: ServerLog) -> str:
     return "\n".join(_lines(log))
 
 
-def witness_lines(witnesses: tuple[LogWitness, ...], claimed: str) -> list[str]:
-    """What of the log meets a claimed number, one line each."""
-    if not witnesses:
-        return [f"No figure of this log is {claimed}."]
-    head = f"Figures of this log that are {claimed}; a log shows what was printed, not what was meant:"
-    return [head, *(f"  {witness.kind}: {witness.sentence}" for witness in witnesses)]
+def witness_lines(figures: tuple[LogWitness, ...], claimed: str, beside: OfClaim) -> list[str]:
+    """What of the log meets a claimed number, one line each; nothing of a log of something else."""
+    if beside.same is False:
+        return [beside.sentence, "It speaks of no figure of the claim."]
+    if not figures:
+        return [beside.sentence, f"No figure of this log is {claimed}."]
+    caution = "a log shows what was printed, not what was meant"
+    if beside.same is None:
+        caution = "they are no witnesses, for other servers print such figures too"
+    head = f"Figures of this log that are {claimed}; {caution}:"
+    return [beside.sentence, head, *(f"  {figure.kind}: {figure.sentence}" for figure in figures)]
 
 
 def _lines(log: ServerLog) -> Iterator[str]:

@@ -13,6 +13,8 @@ import pytest
 from auditor.capture.local import LocalServer
 from auditor.review.serverlog import MAX_LINE, read_server_log
 
+GLM_LOG = "lukealonso/GLM-5.1-NVFP4-MTP"
+GLM = f"model: {{checkpoint: {GLM_LOG}}}\nengine: {{name: vLLM}}\n"
 DATA = Path(__file__).parent / "data"
 SM120 = DATA / "vllm-0.20-sm120-mtp3.log"
 CLAIMS = Path(__file__).parents[2] / "claims"
@@ -47,7 +49,7 @@ def test_people_read_what_the_log_says() -> None:
 
 
 def test_programs_read_one_document(tmp_path: Path) -> None:
-    done = audit(str(SM120), "--json", "--claim", claim(tmp_path, "reported: {value: 109.8}"))
+    done = audit(str(SM120), "--json", "--claim", claim(tmp_path, GLM + "reported: {value: 109.8}"))
     assert done.returncode == 0
     assert b"Delivered" in done.stderr
     document = json.loads(done.stdout)
@@ -80,13 +82,53 @@ def test_the_digest_is_that_of_the_file() -> None:
 
 
 def test_a_claimed_number_is_looked_for(tmp_path: Path) -> None:
-    done = audit(str(SM120), "--claim", claim(tmp_path, "reported: {value: 99.8}"))
+    done = audit(str(SM120), "--claim", claim(tmp_path, GLM + "reported: {value: 99.8}"))
     text = done.stdout.decode()
+    assert "Engine and model are those of the claim: the log is of vLLM with lukealonso/GLM-5.1-NVFP4-MTP" in text
     assert "Figures of this log that are 99.8 tok/s; a log shows what was printed, not what was meant:" in text
     assert "peak: the log prints 99.8 tok/s as generation throughput at line 39, the best of its 14 lines" in text
-    none = audit(str(SM120), "--claim", str(CLAIMS / "fork-130tps.yaml"))
+    none = audit(str(SM120), "--claim", claim(tmp_path, GLM + "reported: {range: [130, 150]}"))
     assert none.returncode == 0
     assert "No figure of this log is 130 to 150 tok/s." in none.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("about", "differs"),
+    [
+        ("model: {id: Qwen3.5-397B-A17B}\nengine: {name: SGLang}\n", "engine and model differ"),
+        ("model: {id: Qwen3.5-397B-A17B}\nengine: {name: vLLM}\n", "model differs"),
+        ("model: {id: GLM-5.1}\nengine: {name: SGLang}\n", "engine differs"),
+        ("model: {id: Qwen3.5-397B-A17B}\n", "model differs"),
+    ],
+)
+def test_a_log_of_another_engine_or_model_is_no_witness(tmp_path: Path, about: str, differs: str) -> None:
+    done = audit(str(SM120), "--json", "--claim", claim(tmp_path, f"{about}reported: {{value: 109.8}}"))
+    assert done.returncode == 0
+    text, document = done.stderr.decode(), json.loads(done.stdout)
+    assert f"This log is not of what the claim is about, for the {differs}: the log is of vLLM with lukealonso" in text
+    assert "109.80 tok/s as drafted" not in text
+    assert (document["of_claim"]["same"], document["reading"]["witnesses"], document["candidates"]) == (False, [], [])
+
+
+@pytest.mark.parametrize(
+    ("about", "states"),
+    [
+        ("", "no engine and no model"),
+        ("model: {id: GLM-5.1}\n", "no engine and GLM-5.1"),
+        ("engine: {name: vLLM}\n", "vLLM and no model"),
+        ("model: {id: GLM-5.1}\nengine: {name: my own}\n", "my own and GLM-5.1"),
+    ],
+)
+def test_a_log_of_what_is_not_known_is_no_witness(tmp_path: Path, about: str, states: str) -> None:
+    done = audit(str(SM120), "--json", "--claim", claim(tmp_path, f"{about}reported: {{value: 109.8}}"))
+    text, document = done.stderr.decode(), json.loads(done.stdout)
+    assert (
+        f"Whether this log is of what the claim is about is not known: the log is of vLLM with {GLM_LOG}; the claim "
+        f"states {states}." in text
+    )
+    assert "109.8 tok/s; they are no witnesses, for other servers print such figures too:" in text
+    assert (document["of_claim"]["same"], document["reading"]["witnesses"]) == (None, [])
+    assert [figure["kind"] for figure in document["candidates"]] == ["drafted"]
 
 
 def test_standard_input_is_a_log_too() -> None:
