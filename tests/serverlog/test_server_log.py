@@ -102,7 +102,7 @@ def test_the_folder_is_judged_without_the_file(honest: Result, tmp_path: Path) -
     assert (copy / "verdict.json").read_bytes() == (honest.folder / "verdict.json").read_bytes()
     assert "server.log" in json.loads((copy / "manifest.json").read_bytes())
     (copy / "server.log").write_bytes(b"another\n")
-    with pytest.raises(EvidenceError, match="is not the log that was kept"):
+    with pytest.raises(EvidenceError, match="restore the file"):
         judge_folder(copy)
 
 
