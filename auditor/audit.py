@@ -75,6 +75,8 @@ class Job:
     model: str | None = None
     kind: str | None = None
     tokenizer: str | None = None
+    other_tokenizer: str | None = None
+    """One that is not the model's, to see whether a number was counted with it."""
     server_log: str | None = None
     """The subject's own log: a file, or `-`; by default that of an embedded server."""
     hardware: HostHardware | None = None
@@ -140,6 +142,7 @@ def run(job: Job, watch: Watch | None = None) -> Result:
     """
     with _safe(job) as (access, striker):
         tokenizer = load_tokenizer(job.tokenizer) if job.tokenizer else None
+        other = load_tokenizer(job.other_tokenizer) if job.other_tokenizer else None
         launched = job.servers[0].launched
         path = job.server_log or (str(launched.log) if launched else None)
         tail = LogTail(path) if path else None
@@ -155,6 +158,7 @@ def run(job: Job, watch: Watch | None = None) -> Result:
                 adapters=adapters_of(facts),
                 striker=striker,
                 tokenizer=tokenizer,
+                other_tokenizer=other,
                 before=partial(_write_before, job, plan, striker),
                 watch=watch,
                 on_round=None if tail is None else lambda one: tail.begin(one.cell.key, one.repeat),
@@ -182,7 +186,8 @@ def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
     plan, facts, record = run_folder.plan(), run_folder.facts(), run_folder.run()
     claim, case = run_folder.claim()
     evidence = run_folder.evidence()
-    account = account_for(evidence, plan, adapters_of(facts), run_folder.recount())
+    recount = run_folder.recount()
+    account = account_for(evidence, plan, adapters_of(facts), recount)
     summary = RunSummary(
         run=record.run,
         tool_version=record.tool_version,
@@ -207,6 +212,7 @@ def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
         timeline=run_folder.timeline(),
         hardware=run_folder.hardware(),
         telemetry=run_folder.telemetry(),
+        recount=recount,
     )
     write(path, names.LEDGER, account.ledger.to_json())
     write(path, names.TOKENS, to_jsonl(token_lines(account.counted)))

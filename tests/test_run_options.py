@@ -47,3 +47,37 @@ def test_llamacpp_tells_its_speculation_after_a_first_request(tmp_path: Path, lo
     assert rows["speculation"]["observed"] == "on"
     assert rows["speculation method"]["observed"] == "ngram-simple"
     assert rows["speculation method"]["source"].startswith("GET /slots")
+
+
+def tokenizer_file(path: Path, *, by_word: bool) -> Path:
+    """A real tokenizer file: one token a word, or one a character."""
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+    one = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    split = Regex(r"\s+") if by_word else Regex("")
+    one.pre_tokenizer = pre_tokenizers.Split(split, "removed" if by_word else "isolated")
+    one.save(str(path))
+    return path
+
+
+@pytest.mark.local
+def test_the_text_is_counted_again_by_event_and_with_another_tokenizer(tmp_path: Path, local_plain) -> None:
+    claim = tmp_path / "claim.yaml"
+    claim.write_text("schema: 1\nid: a\ntitle: a\nreported: {value: 100}\n")
+    words = [
+        *("--server", local_plain.url, "--tokens", "40", "--repeats", "1", "--quick", "--json"),
+        *("--tokenizer", str(tokenizer_file(tmp_path / "own.json", by_word=True))),
+        *("--other-tokenizer", str(tokenizer_file(tmp_path / "other.json", by_word=False))),
+    ]
+    done = audit(
+        "run", str(claim), *words, "--reports", str(tmp_path / "r"), "--database", f"sqlite:///{tmp_path / 'a.db'}"
+    )
+    assert done.returncode == 4, done.stderr
+    document = json.loads(done.stdout)
+    values = {basis["id"]: basis["estimate"] for basis in document["bases"]}
+    whole, by_event = values["retokenised/request"]["value"], values["retokenised-events/request"]["value"]
+    assert by_event >= whole > 0, "words that two events share are counted twice"
+    assert values["other-tokenizer/request"]["value"] > whole, "there are more characters than words"
+    recount = json.loads((Path(document["folder"]) / "recount.json").read_bytes())
+    assert recount["is_independent"] is True
+    assert recount["tokenizer_sha256"] != recount["other_sha256"]

@@ -50,6 +50,7 @@ async def measure(
     adapters: Mapping[str, Adapter],
     striker: Striker,
     tokenizer: Tokenizer | None,
+    other_tokenizer: Tokenizer | None,
     before: Callable[[RunFacts], None],
     watch: Watch | None,
     on_round: OnRound | None = None,
@@ -79,7 +80,7 @@ async def measure(
             stopped = await replay(plan, targets, log, monitor, on_round)
             if not stopped:
                 await log.flush()
-                await _count_again(folder, plan, targets, tokenizer)
+                await _count_again(folder, plan, targets, tokenizer, other_tokenizer)
             return stopped
 
         stopped = await _watched(whole(), monitor, log, watch)
@@ -93,10 +94,12 @@ def _completed(facts: RunFacts, targets: Sequence[Target]) -> RunFacts:
     return facts.model_copy(update={"servers": servers, "kernel_stamps": stamped})
 
 
-async def _count_again(folder: Path, plan: Plan, targets: Mapping[str, Target], tokenizer: Tokenizer | None) -> None:
+async def _count_again(
+    folder: Path, plan: Plan, targets: Mapping[str, Target], tokenizer: Tokenizer | None, other: Tokenizer | None
+) -> None:
     """The recount; an interruption costs the recount and nothing else."""
     try:
-        counts = await recount(folder, plan, targets, tokenizer)
+        counts = await recount(folder, plan, targets, tokenizer, other)
     except asyncio.CancelledError:
         return
     if counts is not None:

@@ -32,31 +32,66 @@ class Tokenizer:
     """The number of tokens of a text, special ones left out."""
 
 
-async def recount(
-    folder: Path, plan: Plan, targets: Mapping[str, Target], tokenizer: Tokenizer | None
-) -> Recount | None:
-    """Tokenise each measured answer again, whole; None where nothing can tokenise.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A measured answer to tokenise again."""
 
-    Without a tokenizer the server's own is asked, which is no independent witness.
+    server: str
+    """Key of the server."""
+    pieces: tuple[str, ...]
+    """Its text by event."""
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self.pieces)
+
+
+async def recount(
+    folder: Path,
+    plan: Plan,
+    targets: Mapping[str, Target],
+    tokenizer: Tokenizer | None,
+    other: Tokenizer | None = None,
+) -> Recount | None:
+    """Tokenise each measured answer again; None where nothing can tokenise.
+
+    Without a tokenizer the server's own is asked, for whole texts only, and is no independent witness. `other` is a
+    tokenizer that is not the model's.
     """
-    texts = _texts(folder, plan, targets)
-    if tokenizer is not None:
-        counts = {exchange: tokenizer.count(text) for exchange, (_, text) in texts.items()}
-        return Recount(tokenizer=tokenizer.name, tokenizer_sha256=tokenizer.sha256, is_independent=True, counts=counts)
+    answers = _answers(folder, plan, targets)
+    own = _own(answers, tokenizer) if tokenizer else await _servers(answers, targets)
+    if own is None or other is None:
+        return own
+    counts = {exchange: other.count(answer.text) for exchange, answer in answers.items()}
+    return own.model_copy(update={"other_tokenizer": other.name, "other_sha256": other.sha256, "other": counts})
+
+
+def _own(answers: Mapping[int, Answer], tokenizer: Tokenizer) -> Recount:
+    return Recount(
+        tokenizer=tokenizer.name,
+        tokenizer_sha256=tokenizer.sha256,
+        is_independent=True,
+        counts={exchange: tokenizer.count(answer.text) for exchange, answer in answers.items()},
+        by_event={exchange: sum(map(tokenizer.count, answer.pieces)) for exchange, answer in answers.items()},
+    )
+
+
+async def _servers(answers: Mapping[int, Answer], targets: Mapping[str, Target]) -> Recount | None:
     found: dict[int, int] = {}
-    for exchange, (server, text) in texts.items():
-        count = await _ask_server(targets[server], text)
+    for exchange, answer in answers.items():
+        count = await _ask_server(targets[answer.server], answer.text)
         if count is None:
             return None
         found[exchange] = count
     return Recount(tokenizer="the server's /tokenize", is_independent=False, counts=found) if found else None
 
 
-def _texts(folder: Path, plan: Plan, targets: Mapping[str, Target]) -> dict[int, tuple[str, str]]:
-    """Server key and text of every measured answer."""
+def _answers(folder: Path, plan: Plan, targets: Mapping[str, Target]) -> dict[int, Answer]:
+    """Every measured answer that has text, by exchange."""
     log = read_wire(folder / names.WIRE)
     servers = {cell.key: cell.server for cell in plan.cells}
-    texts = {}
+    found = {}
     for exchange in final_attempts(assemble(log.records, log.damage)):
         server = servers.get(str(exchange.meta.get("cell")))
         if server is None:
@@ -64,9 +99,10 @@ def _texts(folder: Path, plan: Plan, targets: Mapping[str, Target]) -> dict[int,
         adapter, shape = targets[server].adapter, targets[server].route.shape
         response = read_response(exchange)
         stream = read_stream(response, adapter.details, event_is_step=adapter.event_is_step, shape=shape)
-        if stream.text:
-            texts[exchange.id] = (server, stream.text)
-    return texts
+        pieces = tuple(piece for d in stream.deliveries if (piece := d.reasoning + d.text + d.tool))
+        if pieces:
+            found[exchange.id] = Answer(server, pieces)
+    return found
 
 
 async def _ask_server(target: Target, text: str) -> int | None:
@@ -91,7 +127,7 @@ async def _ask_server(target: Target, text: str) -> int | None:
 
 
 def load_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer of a folder, of a `tokenizer.json`, or of a name on the hub.
+    """The tokenizer of a folder, of a `tokenizer.json`, an encoding of tiktoken, or a name on the hub.
 
     Raises UsageError where it cannot be loaded, as without a network.
     """
@@ -104,6 +140,11 @@ def load_tokenizer(name: str) -> Tokenizer:
             one = OfFile.from_file(str(file))
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
             return Tokenizer(path.name, digest, lambda text: len(one.encode(text, add_special_tokens=False).ids))
+        import tiktoken
+
+        if name in tiktoken.list_encoding_names():
+            encoding = tiktoken.get_encoding(name)
+            return Tokenizer(name, None, lambda text: len(encoding.encode_ordinary(text)))
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from transformers import AutoTokenizer
 

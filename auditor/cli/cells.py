@@ -41,6 +41,8 @@ def measured_cell(path: Path, key: str | None, case: Case, gpus: int | None = No
     observed = told if isinstance(told, int) and not isinstance(told, bool) else None
     load = Load(cell.streams, gpus or observed or case.hardware.count)
     lines = [line for line in ledger.exchanges if line.cell == wanted]
-    timeline = folder.timeline()
-    extras = Extras(log_rates=timeline.rates(cell)) if timeline else Extras()
+    timeline, recount = folder.timeline(), folder.recount()
+    extras = Extras(
+        recounted=recount.recounted() if recount else {}, log_rates=timeline.rates(cell) if timeline else {}
+    )
     return MeasuredCell(cell, load, bases_of(cell, load, lines, extras), plan.tolerance.max_half_width, plan.rehearsal)

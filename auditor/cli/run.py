@@ -57,6 +57,7 @@ Exit codes:
 @hardware_options
 @click.option("--nvml", is_flag=True, help="GPUs of the server, where it runs on this machine: NVML or nvidia-smi.")
 @click.option("--telemetry/--no-telemetry", default=True, help="With --nvml or --ssh: sample the GPUs during the run.")
+@click.option("--other-tokenizer", help="Another one, to see whether a number was counted with it, as o200k_base.")
 @click.option("--quick", is_flag=True, help="A look of about two minutes; the verdict says so.")
 @click.option("--time-limit", type=click.IntRange(1), help="Seconds after which the replay stops and is judged.")
 @click.option("--stall-limit", type=click.IntRange(1), help="Seconds of silence that end an answer; 120 by default.")
@@ -93,6 +94,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
     wishes = _wishes(options)
     if options["discriminate"]:
         wishes = _further(wishes, options, case, text.encode())
+    seed = options["seed"] if options["seed"] is not None else secrets.randbits(32)
     with ExitStack() as stack:
         job = audit.Job(
             claim=parsed,
@@ -102,14 +104,15 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
             wishes=wishes,
             run=run_id,
             started_ns=started_ns,
-            seed=options["seed"] if options["seed"] is not None else secrets.randbits(32),
+            seed=seed,
             folder=Path(options["reports"]) / case.claim_id / run_id,
-            command=_command(),
+            command=_command(seed),
             api_key=options["api_key"],
             api=options["api"],
             model=options["model"] or case.server.model,
             kind=options["kind"],
             tokenizer=options["tokenizer"],
+            other_tokenizer=options["other_tokenizer"],
             server_log=options["server_log"],
             hardware=gpus,
             sampler=_sampler(options),
@@ -159,6 +162,8 @@ def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out
             raise UsageError(
                 f"your key would go to {url}, which the claim names", remedy=f"give --server {url} to send it"
             )
+        if options["pair"] == url:
+            raise UsageError("--pair is the same server as --server", remedy="give one that does not speculate")
         choices = [ServerChoice("subject", url)]
         return (*choices, ServerChoice("plain", options["pair"])) if options["pair"] else tuple(choices)
     if options["pair"]:
@@ -242,8 +247,11 @@ _HIDDEN = ("--api-key", "--ssh")
 _QUERY = re.compile(r"(\w://[^?\s]*)\?\S*")
 
 
-def _command() -> str:
-    """The command as typed; the key, the host of ssh, and what addresses hold beside the address, struck out."""
+def _command(seed: int) -> str:
+    """The command as typed, with its seed and without --json.
+
+    The key, the host of ssh, and what addresses hold beside the address are struck out.
+    """
     words, hide = [], False
     for word in sys.argv[1:]:
         for name in _HIDDEN:
@@ -251,6 +259,9 @@ def _command() -> str:
                 word = f"{name}=***"
         words.append("***" if hide else _QUERY.sub(r"\1?***", _USER.sub(r"\1***@", word)))
         hide = word in _HIDDEN
+    words = [word for word in words if word != "--json"]
+    if not any(word == "--seed" or word.startswith("--seed=") for word in words):
+        words += ["--seed", str(seed)]
     return shlex.join(["audit", *words])
 
 

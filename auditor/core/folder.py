@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 import orjson
 from pydantic import ValidationError
 
+from auditor.core.bases.kinds import Recounted
 from auditor.core.claim import Case, Claim, parse_claim
 from auditor.core.evidence import Evidence, assemble
 from auditor.core.explanation import Witness
@@ -82,7 +83,21 @@ class Recount(Record):
     is_independent: bool
     """Whether it is not the measured server that tokenised."""
     counts: dict[int, int]
-    """Tokens by exchange."""
+    """Tokens by exchange, whole texts."""
+    by_event: dict[int, int] = {}
+    """Tokens by exchange, each event by itself: what a client gets that tokenises as it receives."""
+    other_tokenizer: str | None = None
+    """Name of another tokenizer, to see whether a number was counted with it."""
+    other_sha256: str | None = None
+    other: dict[int, int] = {}
+    """Tokens by exchange, whole texts, by the other tokenizer."""
+
+    def recounted(self) -> dict[int, Recounted]:
+        """What the counting rules take from it, by exchange; the server's own tokenizer counts whole texts only."""
+        return {
+            exchange: Recounted(whole=count, by_event=self.by_event.get(exchange), other=self.other.get(exchange))
+            for exchange, count in self.counts.items()
+        }
 
 
 def write(folder: Path, name: str, data: bytes) -> None:

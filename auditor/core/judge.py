@@ -12,6 +12,7 @@ from auditor.core.explain import CAUTION
 from auditor.core.explaincell import explain_cell
 from auditor.core.explanation import Witness
 from auditor.core.facts import RunFacts
+from auditor.core.folder import Recount
 from auditor.core.hardware import HostHardware
 from auditor.core.hardware.judged import hardware_findings
 from auditor.core.hardware.telemetry import Sample, telemetry_findings
@@ -63,16 +64,18 @@ def judge(
     timeline: Timeline | None = None,
     hardware: HostHardware | None = None,
     telemetry: Sequence[Sample] | None = None,
+    recount: Recount | None = None,
 ) -> Verdict:
     """Judge a claim on the evidence of a run; `witnesses` speak for what the claimant counted, `timeline` is the
-    measured server's own log, and `hardware` the GPUs of its machine."""
+    measured server's own log, `hardware` the GPUs of its machine, and `recount` the text tokenised again."""
     subject = plan.subject
     told = facts if timeline is None else with_log_facts(facts, timeline.log)
     cell = account.ledger.cell(subject.key)
     server = told.servers[subject.server]
     load = Load(subject.streams, _gpus(server.value("gpu_count"), case.hardware.count))
     lines = [line for line in account.ledger.exchanges if line.cell == subject.key]
-    extras = Extras(log_rates=timeline.rates(cell)) if timeline and cell else Extras()
+    log_rates = timeline.rates(cell) if timeline and cell else {}
+    extras = Extras(recounted=recount.recounted() if recount else {}, log_rates=log_rates)
     bases = bases_of(cell, load, lines, extras) if cell else ()
     judged_on, because = judged_basis(case, load)
     delivered = find(bases, judged_on)

@@ -62,13 +62,18 @@ def make_plan(
 ) -> Plan:
     """The plan for a server that was given, and its pair without speculation where one was given too.
 
-    `servers` holds the subject first. Raises UsageError when the prompts do not fit the server's context.
+    `servers` holds the subject first. Raises UsageError when the prompts do not fit the server's context
+    or the pair speculates.
     """
     subject, *references = servers
     streams = wishes.streams or case.reported.streams or case.workload.concurrency or 1
     prompts = _prompts(case, wishes, seed)
     tokens = wishes.tokens or case.workload.output_tokens or (QUICK_TOKENS if wishes.quick else DEFAULT_TOKENS)
-    tokens = _fitted(tokens, prompts, subject)
+    tokens = _fitted(tokens, prompts, subject, is_asked=wishes.tokens is not None)
+    for server in references:
+        if server.value("speculation"):
+            what = f"the --pair server speculates too ({server.value('speculation_method') or 'how is not known'})"
+            raise UsageError(what, where=server.url, remedy="give one that does not")
     load = {
         "streams": streams,
         "repeats": wishes.repeats or (1 if wishes.quick else DEFAULT_REPEATS),
@@ -224,8 +229,11 @@ def _prompts(case: Case, wishes: Wishes, seed: int) -> tuple[Prompt, ...]:
     return tuple(prompts)
 
 
-def _fitted(tokens: int, prompts: Sequence[Prompt], server: ServerFacts) -> int:
-    """The answer length that fits the context beside the longest prompt, as far as its tokens can be guessed."""
+def _fitted(tokens: int, prompts: Sequence[Prompt], server: ServerFacts, *, is_asked: bool) -> int:
+    """The answer length that fits the context beside the longest prompt, as far as its tokens can be guessed.
+
+    A length that the reviewer asked for is not cut: raises UsageError when it does not fit.
+    """
     context = server.value("context_length")
     if not isinstance(context, int):
         return tokens
@@ -237,6 +245,9 @@ def _fitted(tokens: int, prompts: Sequence[Prompt], server: ServerFacts) -> int:
             where=server.url,
             remedy="raise the server's context length, or give shorter --prompts",
         )
+    if is_asked and tokens > room:
+        what = f"answers of {tokens:,} tokens do not fit the context of {context:,} beside the prompts"
+        raise UsageError(what, where=server.url, remedy=f"give --tokens {room} or less")
     return min(tokens, room)
 
 
