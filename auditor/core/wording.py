@@ -1,6 +1,7 @@
 """Numbers in sentences. Rounding never reaches a mark, such as an end of a claim, that the value does not reach."""
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 
 def figure(value: float, marks: Iterable[float] = (), digits: int = 4) -> str:
@@ -47,7 +48,7 @@ def _rounded(value: float, digits: int) -> str:
     if abs(value) >= 1 and digits <= whole:
         return f"{value:,.0f}"
     text = f"{value:.{digits}g}"
-    return f"{float(text):,.{max(0, digits - whole)}f}".rstrip("0").rstrip(".") if abs(value) >= 1 else text
+    return f"{float(text):,.{max(0, digits - whole)}f}".rstrip("0").rstrip(".") if abs(value) >= 1 else f"{Decimal(text):f}"
 
 
 def _side(value: float, mark: float) -> int:

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 
 from auditor.core.ledger import ExchangeLedger, Ledger
 from auditor.core.verdict import CellSummary, Verdict
+from auditor.core.wording import plural
 from auditor.report.rates import marks_of
-from auditor.report.shown import NOT_KNOWN, count, figure, percent, plural
+from auditor.report.shown import NOT_KNOWN, count, figure, percent
 from auditor.report.tokens import TokenDigest
 from auditor.report.views import Block, Cell, Chart, Section, Table, cells, columns
 

@@ -4,7 +4,8 @@ from auditor.core.compare import Comparison
 from auditor.core.facts import RunFacts
 from auditor.core.plan import Plan, kinds_of
 from auditor.core.verdict import Finding, Verdict
-from auditor.report.shown import NOT_KNOWN, count, plain, plural
+from auditor.core.wording import plural
+from auditor.report.shown import NOT_KNOWN, count, plain
 from auditor.report.views import Block, Cell, Row, Section, Table, cells, columns
 from auditor.terms import TERMS, Match, Outcome
 

@@ -6,8 +6,19 @@ from typing import Any
 from auditor.core.bases import BasisValue
 from auditor.core.explanation import Alias, Backward, Explanation, Witness
 from auditor.core.verdict import Verdict
-from auditor.report.rates import NO_INTERVAL, bare_interval, factor, interval_row, marks_of, short_text, span
-from auditor.report.shown import NOT_KNOWN, figure, plural
+from auditor.core.wording import plural
+from auditor.report.rates import (
+    NO_INTERVAL,
+    bare_interval,
+    explained,
+    factor,
+    interval_row,
+    is_comparable,
+    marks_of,
+    short_text,
+    span,
+)
+from auditor.report.shown import NOT_KNOWN, figure
 from auditor.report.views import Block, Cell, Chart, Key, Row, Section, Table, cells, columns
 
 CLOCKS = ("decode", "request", "system")
@@ -20,7 +31,7 @@ def counting_section(verdict: Verdict) -> Section:
     if not main:
         return Section("counting", title, ("Nothing was measured that could be counted in another way.",))
     lead = ["Each rule by which a published number may have been counted, applied to this measurement."]
-    lead += found.words if found else ()
+    lead += explained(verdict)
     if verdict.matching or (found and found.matches_once):
         lead.append(verdict.matching_caution)
     blocks = [*_rules(verdict, main), *(_explained(found) if found else ())]
@@ -31,8 +42,6 @@ def _rules(verdict: Verdict, main: list[BasisValue]) -> Iterator[Block]:
     """The rules that matter in a chart and a table; the others folded away."""
     claimed, marks = verdict.claimed, marks_of(verdict.claimed)
     rows = [_basis_point(verdict, basis, marks) for basis in _sorted(main)]
-    formulas = [row["short"] for row in rows]
-    rows = [row if formulas.count(row["short"]) == 1 else {**row, "short": row["label"]} for row in rows]
     words = "; ".join(f"{row['label']} {row['text']}" for row in rows)
     text = f"Tokens per second by counting rule, claimed {claimed.text}: {words}."
     keys = (Key("delivered", "the judged basis"), Key("quiet", "other counting rules"), Key("claim", "the claim"))
@@ -40,12 +49,13 @@ def _rules(verdict: Verdict, main: list[BasisValue]) -> Iterator[Block]:
     yield Block(
         chart=Chart("bases", "bases", text, tuple(rows), keys if claimed.low is not None else keys[:2], options),
         table=_basis_table(verdict, main, marks, "Counting rules, the largest first"),
-        note="Honest: counts delivered tokens under a label that people use for them. Symbols are in the glossary.",
+        note="Usual label: counts delivered tokens under a label that is in use for them. Symbols are in the glossary.",
     )
     others = [basis for basis in verdict.bases if basis not in main]
     if others:
         table = _basis_table(verdict, others, marks, "Further counting rules")
-        yield Block(table=table, summary=f"{plural(len(others), 'further rule')}: other clocks, and what has no figure")
+        words = f"{plural(len(others), 'further rule')}: what misses the claim, other clocks, and what has no figure"
+        yield Block(table=table, summary=words)
 
 
 def _explained(found: Explanation) -> Iterator[Block]:
@@ -93,8 +103,7 @@ def _is_main(verdict: Verdict, basis: BasisValue) -> bool:
     if basis.estimate is None:
         return False
     once = verdict.explanation.matches_once if verdict.explanation else ()
-    is_special = basis.is_honest or basis.id in (*verdict.matching, *once) or basis.id == verdict.claimed.judged_on
-    return is_special or basis.id.endswith(f"/{_clock(verdict)}")
+    return basis.is_honest or basis.id in (*verdict.matching, *once) or basis.id == verdict.claimed.judged_on
 
 
 def _sorted(bases: Iterable[BasisValue]) -> list[BasisValue]:
@@ -108,8 +117,7 @@ def _basis_point(verdict: Verdict, basis: BasisValue, marks: tuple[float, ...]) 
     clock = basis.id.partition("/")[2]
     like = next((one.name for one in verdict.bases if one.id == f"delivered/{clock}"), "")
     name = basis.name.removesuffix(f", {like.partition(', ')[2]}") if clock == _clock(verdict) else basis.name
-    row = interval_row(name, basis.estimate, marks, color)
-    return {**row, "short": basis.formula.removesuffix(f" per s of {_clock(verdict)}")}
+    return interval_row(name, basis.estimate, marks, color)
 
 
 def _basis_table(verdict: Verdict, bases: Iterable[BasisValue], marks: tuple[float, ...], caption: str) -> Table:
@@ -127,21 +135,24 @@ def _basis_table(verdict: Verdict, bases: Iterable[BasisValue], marks: tuple[flo
         middle = (claimed.low + claimed.high) / 2
         at = sum(estimate.value >= middle for estimate in estimates)
         spans = (span(claimed),) if has_intervals else ()
-        rows.insert(at, cells("claimed", short_text(claimed), *spans, "", "", mark="claim"))
+        blank = ("", "") if is_comparable(verdict) else ("",)
+        rows.insert(at, cells("claimed", short_text(claimed), *spans, *blank, mark="claim"))
     heads = ("#tok/s", "#95 % interval") if has_intervals else ("#tok/s",)
-    return Table(caption, columns("Counting rule", *heads, "#Claim / value", "Formula"), tuple(rows))
+    heads = (*heads, "#Claim / value") if is_comparable(verdict) else heads
+    return Table(caption, columns("Counting rule", *heads, "Formula"), tuple(rows))
 
 
 def _basis_row(verdict: Verdict, basis: BasisValue, marks: tuple[float, ...], has_intervals: bool) -> Row:
     estimate = basis.estimate
     name = _basis_name(verdict, basis)
     if estimate is None:
-        blank = ("",) if has_intervals else ()
-        return cells(Cell(name.text, basis.reason or ""), NOT_KNOWN, *blank, "", basis.formula)
+        blank = ("",) * (has_intervals + is_comparable(verdict))
+        return cells(Cell(name.text, basis.reason or ""), NOT_KNOWN, *blank, basis.formula)
     value = Cell(figure(estimate.value, marks), "" if basis.unit == "tokens/s" else basis.unit)
     spans = (bare_interval(estimate, marks),) if has_intervals else ()
     mark = "strong" if basis.id == verdict.claimed.judged_on else "met" if basis.id in verdict.matching else ""
-    return cells(name, value, *spans, factor(verdict, basis) or "", basis.formula, mark=mark)
+    times = (factor(verdict, basis) or "",) if is_comparable(verdict) else ()
+    return cells(name, value, *spans, *times, basis.formula, mark=mark)
 
 
 def _basis_name(verdict: Verdict, basis: BasisValue) -> Cell:
@@ -150,6 +161,6 @@ def _basis_name(verdict: Verdict, basis: BasisValue) -> Cell:
         "meets the claim" if basis.id in verdict.matching else "",
         "reaches the claim once, without an interval" if basis.id in once else "",
         "judged" if basis.id == verdict.claimed.judged_on else "",
-        "honest" if basis.is_honest else "",
+        "usual label" if basis.is_honest else "",
     ]
     return Cell(basis.name, ", ".join(note for note in notes if note))

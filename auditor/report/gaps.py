@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from auditor.core.ledger import Ledger
+from auditor.core.wording import plural
 from auditor.report.shown import NOT_KNOWN, count, milliseconds
 from auditor.report.tokens import TokenDigest
 from auditor.report.views import Block, Cell, Chart, Row, Section, Table, cells, columns
@@ -22,7 +23,7 @@ def gaps_section(digest: TokenDigest, ledger: Ledger, subject: str) -> Section:
         return Section("gaps", title, ("Not known: fewer than two events were delivered on the judged load.",))
     lines = [line for line in ledger.exchanges if line.cell == subject]
     shared, events = sum(line.events_sharing_a_read for line in lines), sum(line.tally.events or 0 for line in lines)
-    lead = f"All answers of the judged load. {shared:,} of {events:,} events shared a socket read with another"
+    lead = f"All answers of the judged load. {shared:,} of {plural(events, 'event')} shared a socket read with another"
     lead += ": these carry one time, and the gaps between them say nothing of the server." if shared else "."
     is_same = digest.one_token_each
     rows = [_row("between events, and so between tokens" if is_same else "between events", digest.event_gaps_ns)]
@@ -58,11 +59,11 @@ def _drawn(unit: str, gaps: Sequence[int], digest: TokenDigest) -> Block:
     ]
     ends = [gaps[index] for gaps in (digest.event_gaps_ns, digest.step_gaps_ns) if gaps for index in (0, -1)]
     domain = [_edge(_bin(min(ends))), _edge(_bin(max(ends)) + 1)]
-    text = f"{len(gaps):,} gaps between {unit}, from {milliseconds(gaps[0])} to {milliseconds(gaps[-1])}"
+    text = f"{plural(len(gaps), 'gap')} between {unit}, from {milliseconds(gaps[0])} to {milliseconds(gaps[-1])}"
     text += f", half of them up to {milliseconds(quantile(gaps, 0.5))}."
     chart = Chart(f"gaps-{unit}", "gaps", text, tuple(rows), (), {"unit": unit, "domain": domain})
     short = sum(1 for gap in gaps if gap < LEAST_NS)
-    note = f"{short:,} of {len(gaps):,} gaps are shorter than 1 µs and drawn as 1 µs." if short else ""
+    note = f"Shorter than 1 µs and drawn as 1 µs: {short:,} of {plural(len(gaps), 'gap')}." if short else ""
     return Block(chart=chart, note=note)
 
 

@@ -1,8 +1,10 @@
 """The top of the page: the verdict, its reasons, and the headline numbers."""
 
+import re
+
 from auditor.core.ledger import Ledger
 from auditor.core.verdict import Verdict
-from auditor.report.rates import factor, interval, marks_of, measured_words, span
+from auditor.report.rates import NOT_COMPARABLE, factor, interval, is_comparable, marks_of, measured_words, span
 from auditor.report.shown import NOT_KNOWN, figure
 from auditor.report.views import Head, Tile
 from auditor.terms import VerdictKind
@@ -14,7 +16,7 @@ MEANINGS = {
     VerdictKind.NOT_REPRODUCED: "Everything that matters was the same, and the claimed speed was not delivered.",
     VerdictKind.INVALID_OUTPUT: "Something was delivered, but it is not valid output, so its speed says nothing.",
     VerdictKind.IMPOSSIBLE: "The claim lies above what the hardware can do.",
-    VerdictKind.UNLABELLED: "The claim does not say what it counts; an honest way of counting reaches it.",
+    VerdictKind.UNLABELLED: "The claim does not say what it counts; a usual way of counting reaches it.",
     VerdictKind.NOT_COMPARABLE: "Something that matters differs from the claim, so its speed is neither confirmed nor "
     "refuted. The counting below is of what was measured here.",
     VerdictKind.INCONCLUSIVE: "The evidence does not carry a judgement either way.",
@@ -48,8 +50,19 @@ def head_of(verdict: Verdict, ledger: Ledger) -> Head:
 
 def sentence_of(verdict: Verdict) -> str:
     """The verdict's sentence without its kind, which stands beside it."""
-    words = verdict.sentence.removeprefix(f"{verdict.kind.value}: ")
+    words = rounded(verdict, verdict.sentence.removeprefix(f"{verdict.kind.value}: "))
     return words[:1].upper() + words[1:] + "."
+
+
+def rounded(verdict: Verdict, words: str) -> str:
+    """A sentence of the verdict with the figures of its rates as they are shown everywhere else."""
+    marks, shown = marks_of(verdict.claimed), {}
+    for basis in (*verdict.bases, verdict.delivered):
+        estimate = basis.estimate if basis else None
+        for value in (estimate.value, estimate.low, estimate.high) if estimate else ():
+            if value is not None:
+                shown[f"{value:g}"] = figure(value, marks)
+    return re.sub(r"(?<![\w.,])\d+\.\d+(?:e\+\d+)?(?![\w.,]*\d)", lambda found: shown.get(found[0], found[0]), words)
 
 
 def flags_of(verdict: Verdict, ledger: Ledger | None = None) -> tuple[tuple[str, str], ...]:
@@ -82,4 +95,6 @@ def _tiles(verdict: Verdict) -> tuple[Tile, ...]:
     times = factor(verdict, verdict.delivered)
     if times is not None:
         tiles.append(Tile("Claimed / delivered", times, f"claim read as {span(claimed)}"))
+    elif not is_comparable(verdict):
+        tiles.append(Tile("Claimed / delivered", NOT_COMPARABLE, "what was measured is not what the claim is about"))
     return tuple(tiles)

@@ -1,15 +1,22 @@
 """How rates, claims and loads are put into words; shared by the sections on speed."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from auditor.core.bases import BasisValue
 from auditor.core.stats import Estimate
 from auditor.core.verdict import CellSummary, Claimed, Verdict
-from auditor.report.shown import NOT_KNOWN, figure, numbers_in, plural
+from auditor.core.wording import plural
+from auditor.report.shown import NOT_KNOWN, figure, numbers_in
 from auditor.report.views import Cell
+from auditor.terms import VerdictKind
 
 NO_INTERVAL = "no interval"
+
+
+NOT_COMPARABLE = "not comparable"
+"""Stands where a factor would, when what was measured is not what the claim is about."""
 
 
 def marks_of(claimed: Claimed) -> tuple[float, ...]:
@@ -44,8 +51,16 @@ def short_text(claimed: Claimed) -> str:
     return text if len(text) <= 16 else span(claimed)
 
 
+def is_comparable(verdict: Verdict) -> bool:
+    """Whether what was measured is what the claim is about, so that one may be set against the other."""
+    return verdict.kind is not VerdictKind.NOT_COMPARABLE and not verdict.run.rehearsal
+
+
 def factor(verdict: Verdict, basis: BasisValue | None) -> str | None:
-    """Claim by value, the least and the most that both intervals allow; None where either is missing."""
+    """Claim by value, the least and the most that both intervals allow; None where either is missing, and where what
+    was measured is not what the claim is about."""
+    if not is_comparable(verdict):
+        return None
     readings = verdict.explanation.readings if verdict.explanation else ()
     ends = next((reading.factor for reading in readings if basis is not None and reading.id == basis.id), None)
     if ends is not None:
@@ -55,6 +70,15 @@ def factor(verdict: Verdict, basis: BasisValue | None) -> str | None:
     if claimed.low is None or claimed.high is None or estimate is None or not estimate.value:
         return None
     return figure((claimed.low + claimed.high) / 2 / estimate.value, (1,), 3)
+
+
+def explained(verdict: Verdict) -> tuple[str, ...]:
+    """What may be said of the counting rules; without the factor where there is none to be shown."""
+    words = verdict.explanation.words if verdict.explanation else ()
+    return words if is_comparable(verdict) else tuple(one for one in words if not _FACTOR.match(one))
+
+
+_FACTOR = re.compile(r"The claim is \S+( to \S+)? times what was delivered|What was delivered meets the claim")
 
 
 def label_of(cell: CellSummary) -> str:

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from auditor.core import wording
 from auditor.core.record import Record
 
 R = TypeVar("R", bound=Record)
@@ -18,30 +19,8 @@ _LIMIT = 4000
 
 
 def figure(value: float, marks: Iterable[float] = (), digits: int = 4) -> str:
-    """A number with `digits` significant digits, at most six, and its whole part in full.
-
-    More digits are taken while rounding would move it onto or across one of `marks`, such as the ends of a claim.
-    """
-    if not math.isfinite(value):
-        return NOT_KNOWN
-    limits = tuple(marks)
-    for number in range(digits, 7):
-        text = _rounded(value, number)
-        if all(_side(float(text.replace(",", "")), mark) == _side(value, mark) for mark in limits):
-            return text
-    return f"{value:,}"
-
-
-def _rounded(value: float, digits: int) -> str:
-    if value == 0:
-        return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _side(value: float, mark: float) -> int:
-    return (value > mark) - (value < mark)
+    """A number as `auditor.core.wording` rounds it everywhere; not known where it is none."""
+    return wording.figure(value, marks, digits) if math.isfinite(value) else NOT_KNOWN
 
 
 def percent(share: float) -> str:
@@ -52,11 +31,6 @@ def percent(share: float) -> str:
 def count(value: int | None) -> str:
     """A count with separators, or that it is not known."""
     return NOT_KNOWN if value is None else f"{value:,}"
-
-
-def plural(number: int, noun: str) -> str:
-    """`1 repeat`, `3 repeats`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def milliseconds(ns: float) -> str:

@@ -1,6 +1,7 @@
 """The verdict as text: for the terminal, and as Markdown to paste into a thread. Only the verdict is read."""
 
 import re
+import shutil
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,55 +9,80 @@ from pathlib import Path
 from auditor.core.bases import BasisValue
 from auditor.core.folder import VERDICT, RunFolder
 from auditor.core.verdict import Finding, Verdict
+from auditor.core.wording import plural
 from auditor.report.head import MEANINGS, flags_of, sentence_of
-from auditor.report.rates import factor, interval, marks_of, measured_words
+from auditor.report.possible import ceiling_words
+from auditor.report.rates import NOT_COMPARABLE, explained, factor, interval, is_comparable, marks_of, measured_words
 from auditor.report.shown import NOT_KNOWN, figure, one_line, percent, visible
 from auditor.terms import Outcome
 
-WIDTH = 100
-_MOST = 5
-"""Lines of a list that may be long."""
+LEAST, WIDTH = 40, 100
+"""Letters in a line: at least, and at most or where no terminal tells."""
+_MOST, _CELLS = 4, 4
+"""Items of a list, and loads, that are shown; what is more is counted."""
+_LONG = 300
+"""Letters above which a reading, which then lists rules, is left to the report."""
 
 
-def terminal(folder: Path) -> str:
-    """The verdict for a terminal, at most about 40 lines, readable without colour; raises EvidenceError."""
+def terminal(folder: Path, width: int | None = None) -> str:
+    """The verdict for a terminal, readable without colour; raises EvidenceError.
+
+    Whole sentences, wrapped to `width` or to the terminal; lists are held to a few items, and none is cut. Only the
+    path and the command stay on one line each, to be copied.
+    """
     verdict = _read(folder)
+    if width is None:
+        width = shutil.get_terminal_size((WIDTH, 24)).columns
+    width = max(LEAST, min(WIDTH, width))
     parts = [
         _headline(verdict),
         _numbers(verdict),
         _rest(verdict),
         _list("Checks that failed", [_finding(f) for f in verdict.findings if f.outcome is Outcome.FAILS]),
-        _list("Not known", verdict.unknown),
-        [f"Report: {folder / 'report.html'}", f"Repeat: {one_line(verdict.run.command, 300)}"],
+        _list("Not known", _unknown(verdict)),
     ]
-    return "\n\n".join("\n".join(part) for part in parts if part)
+    texts = ["\n".join(line for item in part for line in _wrap(*item, width)) for part in parts if part]
+    texts.append(f"Report: {folder / 'report.html'}\nRepeat: {one_line(verdict.run.command)}")
+    return "\n\n".join(texts)
 
 
 def _read(folder: Path) -> Verdict:
     return visible(RunFolder(folder).record(VERDICT, Verdict))
 
 
-def _headline(verdict: Verdict) -> list[str]:
-    lines = _wrap(f"{verdict.kind.value.upper()}: {one_line(sentence_of(verdict), 300)}")
-    lines += _bullets(verdict.reasons)
-    lines += [line for label, words in flags_of(verdict) for line in _wrap(f"{label}: {words}.")]
-    return lines
+Item = tuple[str, int]
+"""A text, and how far its further lines are set in."""
+_COLUMN = 11
 
 
-def _numbers(verdict: Verdict) -> list[str]:
+def _headline(verdict: Verdict) -> list[Item]:
+    items: list[Item] = [(f"{verdict.kind.value.upper()}: {one_line(sentence_of(verdict))}", 2)]
+    items += _bullets(verdict.reasons)
+    return items + [(f"{label}: {words}.", 2) for label, words in flags_of(verdict)]
+
+
+def _numbers(verdict: Verdict) -> list[Item]:
     claimed, marks = verdict.claimed, marks_of(verdict.claimed)
-    lines = _wrap(f"Claim      {one_line(claimed.title, 200)}", "           ")
-    lines.append(f"Claimed    {one_line(claimed.text, 80)} ({one_line(claimed.basis or 'basis not stated', 60)})")
-    lines.append(f"Delivered  {_delivered(verdict)}")
-    times = factor(verdict, verdict.delivered)
-    if times is not None:
-        lines.append(f"Factor     {times} (claimed / delivered)")
+    pairs = [("Claim", one_line(claimed.title))]
+    pairs.append(("Claimed", f"{one_line(claimed.text)} ({one_line(claimed.basis or 'basis not stated')})"))
+    pairs.append(("Delivered", _delivered(verdict)))
+    if (ratio := _ratio(verdict)) is not None:
+        pairs.append(("Factor", f"{ratio} (claimed / delivered)"))
+    if verdict.ceiling is not None:
+        pairs.append(("Possible?", one_line(ceiling_words(verdict.ceiling))))
     for basis in _matching(verdict):
         value = figure(basis.estimate.value, marks) if basis.estimate else NOT_KNOWN
-        lines.append(f"Meets it   {basis.name}: {value} tok/s (arithmetic, not proof)")
-    for words in verdict.explanation.words[1:3] if verdict.explanation else ():
-        lines += _wrap(f"Reading    {one_line(words, 300)}", "           ")
-    return lines
+        pairs.append(("Meets it", f"{basis.name}: {value} tok/s (arithmetic, not proof)"))
+    words = explained(verdict)[1 if is_comparable(verdict) else 0 :]
+    pairs += [("Reading", one_line(text)) for text in words if len(text) <= _LONG][:2]
+    return [(f"{label:<{_COLUMN}}{text}", _COLUMN) for label, text in pairs]
+
+
+def _ratio(verdict: Verdict) -> str | None:
+    """Claimed by delivered, or that the two may not be set against each other; None where either is missing."""
+    if not is_comparable(verdict):
+        return NOT_COMPARABLE if verdict.delivered and verdict.delivered.estimate else None
+    return factor(verdict, verdict.delivered)
 
 
 def _delivered(verdict: Verdict) -> str:
@@ -73,39 +99,48 @@ def _matching(verdict: Verdict) -> Iterator[BasisValue]:
             yield basis
 
 
-def _rest(verdict: Verdict) -> list[str]:
-    marks, lines = marks_of(verdict.claimed), []
-    for cell in verdict.cells:
+def _rest(verdict: Verdict) -> list[Item]:
+    marks = marks_of(verdict.claimed)
+    items: list[Item] = [("Counted", 0)]
+    for cell in verdict.cells[:_CELLS]:
         rate = NOT_KNOWN if cell.decode_rate is None else f"{figure(cell.decode_rate.value, marks)} tok/s a stream"
         words = f"  {cell.cell}: {rate}, {cell.speculation}"
         if cell.acceptance_rate is not None:
             words += f", {percent(cell.acceptance_rate)} of drafts accepted"
-        lines.append(words)
+        items.append((words, 4))
         if cell.role != "reference" or cell.identity.outcome is not Outcome.HOLDS:
-            lines.append(f"    {cell.identity.sentence}")
-    lines += [f"  {pair.cell}: {pair.sentence}" for pair in verdict.pairs]
-    return ["Counted", *lines[:12]] if lines else []
+            items.append((f"    {cell.identity.sentence}", 4))
+    items += [(f"  {pair.cell}: {pair.sentence}", 4) for pair in verdict.pairs[:_CELLS]]
+    if len(verdict.cells) > _CELLS:
+        items.append((f"  and {plural(len(verdict.cells) - _CELLS, 'more load')} in the report", 4))
+    return items if verdict.cells else []
 
 
 def _finding(finding: Finding) -> str:
     return f"{finding.sentence}; {finding.remedy}" if finding.remedy else finding.sentence
 
 
-def _list(title: str, texts: Iterable[str]) -> list[str]:
-    lines = _bullets(texts)
-    return [title, *lines] if lines else []
+def _unknown(verdict: Verdict) -> list[str]:
+    """What could not be known, with the number of rules without a figure in place of their names."""
+    texts = [text for text in verdict.unknown if not text.startswith("counting rules without a figure")]
+    missing = sum(basis.estimate is None for basis in verdict.bases)
+    return texts + ([f"{plural(missing, 'counting rule has', 'counting rules have')} no figure"] if missing else [])
 
 
-def _bullets(texts: Iterable[str]) -> list[str]:
-    """One line each, cut to the width; what is more than a few is counted."""
+def _list(title: str, texts: Iterable[str]) -> list[Item]:
+    items = _bullets(texts)
+    return [(title, 0), *items] if items else []
+
+
+def _bullets(texts: Iterable[str]) -> list[Item]:
+    """The first few whole; what is more is counted."""
     found = [one_line(text) for text in texts]
-    lines = [textwrap.shorten(f"  - {text}", WIDTH + 2, placeholder=" ...") for text in found[:_MOST]]
-    lines = [f"  {line}" for line in lines]
-    return lines + ([f"  and {len(found) - _MOST} more in the report"] if len(found) > _MOST else [])
+    items: list[Item] = [(f"  - {text}", 4) for text in found[:_MOST]]
+    return items + ([(f"  and {len(found) - _MOST} more in the report", 4)] if len(found) > _MOST else [])
 
 
-def _wrap(text: str, indent: str = "  ") -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent=indent)
+def _wrap(text: str, indent: int, width: int) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def markdown(folder: Path) -> str:
@@ -117,9 +152,11 @@ def markdown(folder: Path) -> str:
     lines += [f"{_safe(sentence_of(verdict), 300)} {MEANINGS[verdict.kind]}", ""]
     lines += [f"- {_safe(reason, 200)}" for reason in verdict.reasons[: 5 - len(flags)]][:3]
     lines += [f"- {label}: {words}" for label, words in flags]
-    times = factor(verdict, verdict.delivered)
-    ratio = f"; claimed / delivered {times}" if times else ""
+    times = _ratio(verdict)
+    ratio = f"; claimed / delivered: {times}" if times else ""
     lines.append(f"- Claimed {_safe(claimed.text, 80)}; delivered {_safe(_delivered(verdict), 200)}{ratio}")
+    if verdict.ceiling is not None:
+        lines.append(f"- Possible on its hardware? {_safe(ceiling_words(verdict.ceiling), 400)}")
     lines.append(f"- Measured: {_safe(measured_words(verdict), 200)}")
     subject = next((cell for cell in verdict.cells if cell.role == "subject"), None)
     if subject is not None:

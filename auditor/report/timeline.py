@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from auditor.report.shown import NOT_KNOWN, count, plain, plural, seconds
+from auditor.core.wording import plural
+from auditor.report.shown import NOT_KNOWN, count, plain, seconds
 from auditor.report.tokens import Answer, SeenStep, TokenDigest
 from auditor.report.views import Block, Chart, Key, Section, Table, cells, columns
 
@@ -27,9 +28,8 @@ def timeline_section(digest: TokenDigest) -> Section:
     total = sum(event.tokens for event in answer.events)
     start = "the request was sent" if answer.from_send else "the first event"
     last = answer.events[-1].at_ns
-    text = f"{total:,} {unit} delivered within {seconds(last)} of the request being sent."
-    if not answer.from_send:
-        text = f"{total:,} {unit} delivered within {seconds(last)} of the first event."
+    begun = "the request being sent" if answer.from_send else "the first event"
+    text = f"{plural(total, unit.removesuffix('s'))} delivered within {seconds(last)} of {begun}."
     options = {"unit": unit, "since": start}
     chart = Chart("line", "line", text, tuple(_line(answer)), (), options)
     blocks = [Block(heading=f"Delivered {unit} over time", paragraphs=(text,), chart=chart)]
@@ -70,7 +70,7 @@ def _zoom(answer: Answer, start: str) -> Iterable[Block]:
     used = {row["part"] for row in rows}
     keys = tuple(Key(color, label) for part, (color, label) in _ZOOM_PARTS.items() if part in used)
     tokens = sum(step.tokens for step in chosen)
-    text = f"{plural(len(chosen), 'step')}, {tokens:,} tokens delivered, {rejected:,} drafts rejected."
+    text = f"{plural(len(chosen), 'step')}, {plural(tokens, 'token')} delivered, {plural(rejected, 'draft')} rejected."
     heading = f"Single steps, {seconds(chosen[-1].at_ns - before)} of the answer"
     chart = Chart("zoom", "zoom", text, tuple(rows), keys, {"since": start})
     yield Block(heading=heading, paragraphs=(words,), chart=chart)

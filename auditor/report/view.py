@@ -19,6 +19,7 @@ from auditor.report.context import (
 from auditor.report.counting import counting_section
 from auditor.report.gaps import gaps_section
 from auditor.report.head import head_of
+from auditor.report.possible import possible_section
 from auditor.report.rest import rest_section
 from auditor.report.shown import visible
 from auditor.report.speed import claimed_section, pairs_section
@@ -50,6 +51,7 @@ def make_view(source: Source) -> ReportView:
             claimed_section(verdict),
             rest_section(verdict),
             counting_section(verdict),
+            possible_section(verdict),
             pairs_section(verdict),
             timeline_section(source.tokens),
             gaps_section(source.tokens, ledger, plan.subject.key),

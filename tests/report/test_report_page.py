@@ -17,10 +17,12 @@ from auditor.core.folder import RunFolder
 from auditor.core.verdict import Verdict
 from auditor.errors import EvidenceError
 from auditor.report.page import page_of, write_report
+from auditor.report.text import markdown, terminal
+from auditor.terms import VerdictKind
 
 SECTIONS = (
-    "claimed", "rest", "counting", "pairs", "timeline", "gaps", "acceptance", "compared", "findings", "unknown", "questions",
-    "repeat", "files", "glossary",
+    "claimed", "rest", "counting", "possible", "pairs", "timeline", "gaps", "acceptance", "compared", "findings", "unknown",
+    "questions", "repeat", "files", "glossary",
 )  # fmt: skip
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 
@@ -185,7 +187,40 @@ def test_the_claim_is_run_backwards(runs: dict[str, Path]) -> None:
     assert explanation.backwards
     seen = "".join(Outline(page(runs["spec"])).texts)
     assert all(one.sentence in seen for one in explanation.backwards)
-    assert all(words in seen for words in explanation.words)
+    assert all(words in seen for words in explanation.words[1:])
+
+
+def test_what_cannot_be_compared_has_no_factor(any_run: Path) -> None:
+    verdict = RunFolder(any_run).record("verdict.json", Verdict)
+    seen = "".join(Outline(page(any_run)).texts)
+    shown = (seen, terminal(any_run), markdown(any_run))
+    if verdict.kind is VerdictKind.NOT_COMPARABLE:
+        assert not any(re.search(r"The claim is \S+( to \S+)? times", text) for text in shown)
+        assert "Claim / value" not in seen
+        assert all("not comparable" in text for text in shown)
+    elif verdict.factor is not None:
+        assert "Claim / value" in seen
+        assert all("not comparable" not in text for text in shown)
+
+
+def test_the_headline_is_rounded_as_the_figures_are(tmp_path: Path, runs: dict[str, Path]) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(runs["spec"], copy)
+    verdict = orjson.loads((copy / "verdict.json").read_bytes())
+    for basis in [verdict["delivered"], *verdict["bases"]]:
+        if basis["id"] == "delivered/decode":
+            basis["estimate"] |= {"value": 56.7344, "low": 55.5023, "high": 57.9661}
+    verdict["sentence"] = "not-comparable: delivered 56.7344 tok/s (55.5023 to 57.9661, 3 repeats)"
+    (copy / "verdict.json").write_bytes(orjson.dumps(verdict))
+    for text in (page_of(copy), terminal(copy), markdown(copy)):
+        assert "56.73 tok/s (55.5 to 57.97, 3 repeats)" in " ".join(text.split())
+
+
+def test_whether_it_is_possible_is_said(runs: dict[str, Path]) -> None:
+    ceiling = RunFolder(runs["spec"]).record("verdict.json", Verdict).ceiling
+    assert ceiling is not None
+    for text in (page(runs["spec"]), terminal(runs["spec"]), markdown(runs["spec"])):
+        assert ceiling.sentence[1:] in " ".join(text.split())
 
 
 def test_a_partial_run_says_so(runs: dict[str, Path]) -> None:

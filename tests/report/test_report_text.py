@@ -4,7 +4,12 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
+from auditor.core.folder import RunFolder
+from auditor.core.verdict import Verdict
 from auditor.report.text import markdown, terminal
+from auditor.terms import Outcome
 
 GOLDEN = Path(__file__).parent / "golden.md"
 
@@ -30,9 +35,21 @@ def test_a_partial_run_says_so(runs: dict[str, Path]) -> None:
 
 
 def test_the_terminal_text_fits_a_screen(any_run: Path) -> None:
-    text = terminal(any_run)
-    assert len(text.splitlines()) <= 42
-    assert max(map(len, text.replace(str(any_run), "").splitlines())) <= 160
+    lines = terminal(any_run).splitlines()
+    assert len(lines) <= 60
+    assert lines[-2].startswith("Report: ")
+    assert max(map(len, lines[:-2])) <= 100
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_sentences_are_wrapped_and_none_is_cut(runs: dict[str, Path], width: int) -> None:
+    text = terminal(runs["spec"], width)
+    prose = text.rpartition("Report: ")[0]
+    assert max(map(len, prose.splitlines())) <= width
+    assert not re.search(r"\.\.\.|…", prose)
+    verdict = RunFolder(runs["spec"]).record("verdict.json", Verdict)
+    failed = [one for one in verdict.findings if one.outcome is Outcome.FAILS]
+    assert all(one.sentence in " ".join(prose.split()) for one in failed[:4])
 
 
 def test_no_text_can_steer_a_terminal_or_a_thread(runs: dict[str, Path]) -> None:
