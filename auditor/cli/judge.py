@@ -1,6 +1,8 @@
 """`audit judge`, `audit report`, `audit list`: look at runs again."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -122,11 +124,24 @@ def list_runs(claim: str | None, database: str | None, as_json: bool) -> None:
     out = Output(as_json)
     with open_store(database) as store:
         runs = store.runs(claim)
+    if runs:
+        _say_runs(runs, out)
+    else:
+        out.say("No run is stored. `audit run CLAIM` makes one.")
+    out.document({"runs": [asdict(one) for one in runs]})
+
+
+def _say_runs(runs: Sequence[Any], out: Output) -> None:
+    """A table that fits the terminal; what is too long for its column goes on in the next line of the row."""
+    from auditor.cli.columns import fitted
+    from auditor.core.wording import figure
+
+    rows: list[tuple[str, ...]] = [("RUN", "CLAIM", "VERDICT", "DELIVERED", "FOLDER")]
     for one in runs:
         flags = [word for word in ("rehearsal", "quick", "partial") if getattr(one, word)]
         marks = f" ({', '.join(flags)})" if flags else ""
-        delivered = "delivered not known" if one.delivered is None else f"delivered {one.delivered:g} {one.unit}"
-        out.say(f"{one.run_id}  {one.claim_id}  {one.verdict or 'not judged'}{marks}  {delivered}  {one.folder}")
-    if not runs:
-        out.say("No run is stored. `audit run CLAIM` makes one.")
-    out.document({"runs": [asdict(one) for one in runs]})
+        verdict = f"{one.verdict or 'not judged'}{marks}"
+        delivered = "not known" if one.delivered is None else f"{figure(one.delivered)} {one.unit}"
+        rows.append((one.run_id, one.claim_id, verdict, delivered, str(one.folder)))
+    for line in fitted(rows):
+        out.say(line)
