@@ -84,12 +84,13 @@ def _post(path: str) -> str:
 
 def _asked() -> "tuple[str, str | None, tuple[Stated, ...]]":
     """The words, the title and the answers of someone at a terminal."""
-    from auditor.core.postscan import rates_in, stated_in
+    from auditor.core.postrates import scan_post
 
     click.echo("An empty answer leaves a field out.", err=True)
     title = _line("The claim in one line") or None
     words = "\n".join(filter(None, [title, _line("The sentence that states the number, as published")]))
-    found = {item.field for item in stated_in(words)} | ({"reported.value"} if rates_in(words) else set())
+    scan = scan_post(words)
+    found = {item.field for item in scan.stated} | ({"reported.value"} if scan.rates else set())
     answers: list[Stated] = []
     for field, question in _QUESTIONS:
         off = any(item.field == "speculation.method" and item.value == "none" for item in answers)

@@ -10,7 +10,9 @@ import orjson
 
 from auditor.core.claim import parse_claim, problems_of
 from auditor.core.claimtext import NOT_YAML, SECRET_VALUE, UNSAFE
-from auditor.core.postscan import Rate, Stated, rates_in, stated_in
+from auditor.core.postfields import Placed, placed
+from auditor.core.postrates import Rate, scan_post
+from auditor.core.postscan import Doubt, Stated
 from auditor.core.questions import questions_for
 
 _ORDER = ("source", "hardware", "model", "engine", "speculation", "reported", "workload")
@@ -24,6 +26,8 @@ _NUMBERS = (
 )
 """Fields whose text is a number as YAML writes it."""
 _WIDTH = 100
+_TITLE = 120
+"""Longest title taken from a post, characters."""
 
 
 def draft_claim(
@@ -34,17 +38,18 @@ def draft_claim(
     Raises ClaimError only for an id that cannot be one.
     """
     post = _clean(post)
-    stated = [*answers, *stated_in(post)]
-    rates = rates_in(post)
+    scan = scan_post(post)
+    rates = () if any(item.field == "reported.value" for item in answers) else scan.rates
+    place = placed(scan, rates, answers)
     title = _title(title or post) or "A claim without a title"
-    claim_id = claim_id or _identifier(stated, rates, title)
-    body = "\n".join(
-        ["schema: 1", f"id: {_text(claim_id)}", f"title: {_text(title)}", *_fields(stated, rates), *_rows(rates)]
-    )
+    claim_id = claim_id or _identifier(place.common, rates, title)
+    lines = ["schema: 1", f"id: {_text(claim_id)}", f"title: {_text(title)}"]
+    body = "\n".join([*lines, *_fields(place.common, rates), *_rows(rates, place)])
     # Read back, so that a draft that cannot be read is never handed out.
     claim = parse_claim(body, "draft")
     asked = dict.fromkeys(question for case in claim.cases() for question in questions_for(case))
-    questions = "\n".join(f"# - {_comment(question, 400)}" for question in asked)
+    doubts = [_doubt(doubt) for doubt in (*scan.doubts, *place.doubts)]
+    questions = "\n".join(f"# - {_comment(question, 400)}" for question in (*doubts, *asked))
     head = "# A draft: check every value against the words it was read from, and delete what does not belong.\n"
     return claim_id, f"{head}{body}\n\n# Still to ask the claimant:\n{questions}\n"
 
@@ -62,7 +67,10 @@ def _clean(post: str) -> str:
 
 def _title(post: str) -> str:
     first = next((line for line in post.splitlines() if re.search(r"\w", line)), "")
-    return " ".join(first.strip("#*>-| \t").split())[:120].strip()
+    words = " ".join(first.strip("#*>-| \t").split())
+    if len(words) <= _TITLE:
+        return words
+    return f"{words[: _TITLE - 1].rpartition(' ')[0] or words[: _TITLE - 1]}…"
 
 
 def _identifier(stated: Iterable[Stated], rates: Sequence[Rate], title: str) -> str:
@@ -73,7 +81,7 @@ def _identifier(stated: Iterable[Stated], rates: Sequence[Rate], title: str) -> 
 
 
 def _fields(stated: Sequence[Stated], rates: Sequence[Rate]) -> list[str]:
-    """The common fields as YAML, in the order of the schema; the second answer to a field becomes a comment."""
+    """Fields as YAML, in the order of the schema, one value each; a lone rate is among them."""
     tree: dict[str, dict[str, list[Stated]]] = {}
     for item in stated:
         part, _, rest = item.field.partition(".")
@@ -97,27 +105,32 @@ def _block(fields: dict[str, list[Stated]], indent: str) -> list[str]:
         if rest:
             inner.setdefault(head, {})[rest] = items
             continue
-        first, *others = items
-        lines.append(f"{indent}{name}: {_value(first)}   # {_said(first.words)}")
-        lines += [f"{indent}# {name} may also be {_comment(str(i.value))}: {_said(i.words)}" for i in others[:5]]
+        lines.append(f"{indent}{name}: {_value(items[0])}   # {_said(items[0].words)}")
     for name, below in inner.items():
         lines += [f"{indent}{name}:", *_block(below, indent + "  ")]
     return lines
 
 
-def _rows(rates: Sequence[Rate]) -> list[str]:
-    """Several rates as measurements."""
+def _rows(rates: Sequence[Rate], place: Placed) -> list[str]:
+    """Several rates as measurements, each with what its own words say."""
     if len(rates) < 2:
         return []
     lines = ["", "measurements:"]
-    for number, rate in enumerate(rates, 1):
-        lines += [f"  - id: rate-{number}", "    reported:", *(f"      {line}" for line in _rate(rate, {}))]
+    for number, (rate, own) in enumerate(zip(rates, place.rows, strict=True), 1):
+        lines += [f"  - id: rate-{number}", *(f"    {line}" for line in _fields(own, ()) if line)]
+        lines += ["    reported:", *(f"      {line}" for line in _rate(rate, {}))]
     return lines
+
+
+def _doubt(doubt: Doubt) -> str:
+    return f"{doubt.subject}: the post says {_said(doubt.words)}; {doubt.why}"
 
 
 def _rate(rate: Rate, answered: dict[str, list[Stated]]) -> list[str]:
     number = f"value: {rate.low}" if rate.high is None else f"range: [{rate.low}, {rate.high}]"
     lines = [] if "value" in answered else [f"{number}   # {_said(rate.words)}"]
+    if lines and rate.rounded_to:
+        lines.append(f"rounded_to: {rate.rounded_to}")
     if lines and rate.about:
         lines.append("about: true")
     if rate.basis and "basis" not in answered:

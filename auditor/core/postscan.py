@@ -1,29 +1,31 @@
-"""Finds what a pasted post states: numbers with their unit, GPUs, models, engines, speculation.
+"""Finds what a pasted post states: GPUs, models, engines, speculation; the rates are `postrates`.
 
-Only words that are there are taken, each with the words it came from. A pattern that could mean two things is not
-taken; two different answers to one question are both kept, and the writer of the draft shows the second as a comment.
+Only words that are there are taken, each with the words it came from and where they stand. A name that the post sets
+itself against is no part of the claim; it becomes a doubt, as does whatever could mean two things.
 """
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from auditor.core.postwords import (
     ACCEPTANCE,
-    BASES,
     CONTEXT,
     COUNT_WORDS,
     GPUS,
     LENGTH,
+    NO_RIVAL,
+    OF_A_RATE,
+    OFF,
     RATE,
+    RIVAL,
     SIMPLE,
-    STREAMS,
+    UNSURE_SUFFIX,
     WHOLE,
 )
 
-MAX_NUMBERS = 40
-"""Rates taken from one post; a draft with more is of no help to anyone."""
+MAX_POST = 100_000
+"""Longest post that is scanned, characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,98 +37,87 @@ class Stated:
     value: str | int
     words: str
     """The words it was read from."""
+    start: int = -1
+    """Where they begin in the post, characters; -1 for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """A number of tokens per second."""
+class Doubt:
+    """Words that could mean two things: nothing is taken from them, and the claimant is asked."""
 
-    low: str
-    """As written, without thousands separators."""
-    high: str | None
-    """Upper end of a range."""
-    about: bool
+    subject: str
+    """What they are about, as `Number`."""
     words: str
-    basis: str | None = None
-    basis_words: str = ""
-    streams: int | None = None
-    streams_words: str = ""
+    why: str
 
 
-MAX_POST = 100_000
-"""Longest post that is scanned, characters."""
-_SENTENCE = re.compile(r"[\n|]|[.;](?=\s|$)")
-_AROUND = 90
-"""Characters to either side of a rate in which its basis may be named."""
 _MAX_GPUS = 20
+_MAX_SHOWN = 8
 _KILO = {n: n * 1024 for n in (4, 8, 16, 32, 64, 128, 256, 512)} | {65: 65_536, 131: 131_072, 262: 262_144}
 """What is meant by so many K of context; any other number is taken as thousands."""
 
 
 def stated_in(post: str) -> tuple[Stated, ...]:
-    """Everything but the rates, in the order of the fields; several answers to one field follow each other."""
-    found = [*_gpus(post), *_simple(post), *_whole(post), *_context(post), *_acceptance(post)]
-    unique: dict[tuple[str, str], Stated] = {}
-    for item in found:
-        unique.setdefault((item.field, str(item.value).lower()), item)
-    return tuple(unique.values())
+    """Everything but the rates, each time it is said; several answers to one field follow each other."""
+    return tuple(item for item in _all(post) if not _is_rival(post, item) and not _is_unsure(post, item))
 
 
-def rates_in(post: str) -> tuple[Rate, ...]:
-    """The rates of a post, in its order, at most `MAX_NUMBERS`; the same number on the same basis once."""
-    found: dict[tuple[object, ...], Rate] = {}
-    for match in RATE.finditer(post):
-        low, high = (_plain(match[name]) if match[name] else None for name in ("low", "high"))
-        if low is None or not 0 < Decimal(low) <= 10**9:
+def doubts_in(post: str) -> tuple[Doubt, ...]:
+    """What names a rival, or may be longer than the name that was read; the same words once."""
+    found: dict[tuple[str, str], Doubt] = {}
+    for item in _all(post):
+        if item.field in _NAMED and _is_rival(post, item):
+            before = post[max(0, item.start - 25) : item.start].split("\n")[-1]
+            words = quoted(f"{before.partition(' ')[2] if len(before) == 25 else before}{item.words}")
+            doubt = Doubt(_NAMED[item.field], words, f"{item.value} is what the claim is set against; on which was it?")
+        elif item.field == "model.id" and _is_unsure(post, item):
+            words = quoted(post[item.start :][: len(item.words) + 20].split("\n")[0]).rpartition(" ")[0]
+            doubt = Doubt("Model", words, "is the last word part of the name?")
+        else:
             continue
-        if high is not None and not Decimal(low) < Decimal(high) <= 10**9:
-            high = None
-        before, after = _around(post, match)
-        basis, streams = _basis(before) or _basis(after), _streams(before) or _streams(after)
-        rate = Rate(low, high, bool(match["about"]), _quote(match[0]))
-        if basis:
-            rate = replace(rate, basis=basis[0], basis_words=basis[1])
-        if streams:
-            rate = replace(rate, streams=streams[0], streams_words=streams[1])
-        found.setdefault((rate.low, rate.high, rate.basis, rate.streams), rate)
-        if len(found) == MAX_NUMBERS:
-            break
-    return tuple(found.values())
+        found.setdefault((doubt.subject, item.words.lower()), doubt)
+    return tuple(found.values())[:_MAX_SHOWN]
 
 
-def _plain(number: str) -> str:
-    return number.replace(",", "")
-
-
-def _quote(words: str) -> str:
+def quoted(words: str) -> str:
+    """Words on one line."""
     return " ".join(words.split())
 
 
-def _around(post: str, match: re.Match[str]) -> tuple[str, str]:
-    """What stands before and after a rate in its own line and sentence, up to the next rate on either side.
-
-    The words of the rate itself are in both.
-    """
-    before = _SENTENCE.split(post[max(0, match.start() - _AROUND) : match.start()])[-1]
-    after = _SENTENCE.split(post[match.end() : match.end() + _AROUND])[0]
-    earlier = list(RATE.finditer(before))
-    later = RATE.search(after)
-    before = before[earlier[-1].end() :] if earlier else before
-    after = after[: later.start()] if later else after
-    return f"{before} {match[0]}", f"{match[0]} {after}"
+_NAMED = {"hardware.gpu": "GPU", "model.id": "Model", "engine.name": "Engine"}
+_OF_A_RIVAL = (*_NAMED, "hardware.count", "engine.version")
 
 
-def _basis(around: str) -> tuple[str, str] | None:
-    """The basis and its words, if exactly one is named."""
-    named = [(basis, match[0]) for basis, pattern in BASES if (match := pattern.search(around))]
-    return (named[0][0], _quote(named[0][1])) if len(named) == 1 else None
+def _all(post: str) -> list[Stated]:
+    off = [match.span() for match in OFF.finditer(post)]
+    found = [
+        *_gpus(post),
+        *_simple(post, {at for a, b in off for at in range(a, b)}),
+        *_whole(post),
+        *_context(post),
+        *_acceptance(post),
+    ]
+    return found + [Stated("speculation.method", "none", quoted(post[a:b]), a) for a, b in off]
 
 
-def _streams(around: str) -> tuple[int, str] | None:
-    """The number of streams and its words, if exactly one is named."""
-    found = {int(m["after"] or m["short"] or m["before"] or 1): _quote(m[0]) for m in STREAMS.finditer(around)}
-    streams, words = found.popitem() if len(found) == 1 else (0, "")
-    return (streams, words) if 1 <= streams <= 100_000 else None
+def _is_rival(post: str, item: Stated) -> bool:
+    if item.field not in _OF_A_RIVAL:
+        return False
+    match = RIVAL.search(post[max(0, item.start - 90) : item.start])
+    if match is None:
+        return False
+    between = match["mid"] or ""
+    return NO_RIVAL.search(between) is None or RATE.search(between) is not None
+
+
+def _is_unsure(post: str, item: Stated) -> bool:
+    """Whether a small word that may belong to the name follows it."""
+    end = item.start + len(item.words)
+    return (
+        item.field == "model.id"
+        and item.words != item.words.lower()
+        and UNSURE_SUFFIX.match(post[end : end + 20]) is not None
+    )
 
 
 def _gpus(post: str) -> Iterator[Stated]:
@@ -138,30 +129,38 @@ def _gpus(post: str) -> Iterator[Stated]:
             if len(taken) == _MAX_GPUS:
                 return
             taken.append(match.span())
-            yield Stated("hardware.gpu", gpu, _quote(match[0]))
-            count = int(match["count"] or 0) or COUNT_WORDS.get((match["word"] or "").lower(), 0)
+            several = match["several"] if match[0].lower().endswith("s") and gpu != "l40s" else None
+            words = quoted(match[0])
+            if match["several"] and several is None:
+                words = words.partition(" ")[2]
+            yield Stated("hardware.gpu", gpu, words, match.start())
+            count = int(match["count"] or several or 0) or COUNT_WORDS.get((match["word"] or "").lower(), 0)
             if count:
-                yield Stated("hardware.count", count, _quote(match[0]))
+                yield Stated("hardware.count", count, words, match.start())
 
 
-def _simple(post: str) -> Iterator[Stated]:
+def _simple(post: str, off: set[int]) -> Iterator[Stated]:
     for field, pattern in SIMPLE:
         for match in pattern.finditer(post):
             value = match["v"] if "v" in pattern.groupindex else match[0]
-            value = _quote(value).rstrip(".")
+            value = quoted(value).rstrip(".")
             if field == "engine.fork.commit":
                 value = value.lower()
+            if field == "engine.name" and value.lower().startswith("llama-"):
+                value = "llama.cpp"
             if field == "speculation.method":
+                if match.start() in off:
+                    continue
                 value = value.lower().replace("-", "")
-            yield Stated(field, int(value) if field.endswith("_w") else value, _quote(match[0]))
+            yield Stated(field, int(value) if field.endswith("_w") else value, quoted(match[0]), match.start())
 
 
 def _whole(post: str) -> Iterator[Stated]:
     for field, pattern in WHOLE:
         for match in pattern.finditer(post):
             value = int(next(group for group in match.groups() if group))
-            if value >= 1:
-                yield Stated(field, value, _quote(match[0]))
+            if value >= 1 and OF_A_RATE.match(post, match.end()) is None:
+                yield Stated(field, value, quoted(match[0]), match.start())
 
 
 def _context(post: str) -> Iterator[Stated]:
@@ -169,7 +168,7 @@ def _context(post: str) -> Iterator[Stated]:
         kilo = int(match["n"] or 0)
         tokens = _KILO.get(kilo, kilo * 1000) or int(match["exact"])
         if tokens:
-            yield Stated("engine.context_length", tokens, _quote(match[0]))
+            yield Stated("engine.context_length", tokens, quoted(match[0]), match.start())
 
 
 def _acceptance(post: str) -> Iterator[Stated]:
@@ -178,7 +177,7 @@ def _acceptance(post: str) -> Iterator[Stated]:
         ends = [Decimal(end) / 100 for end in (low, high) if end]
         if ends == sorted(ends) and ends[-1] <= 1:
             text = f"{ends[0]}" if len(ends) == 1 else f"[{ends[0]}, {ends[1]}]"
-            yield Stated("speculation.acceptance", text, _quote(match[0]))
+            yield Stated("speculation.acceptance", text, quoted(match[0]), match.start())
     for match in LENGTH.finditer(post):
         if Decimal(match["v"]) >= 1:
-            yield Stated("speculation.acceptance_length", match["v"], _quote(match[0]))
+            yield Stated("speculation.acceptance_length", match["v"], quoted(match[0]), match.start())

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from auditor.cli import main
 from auditor.core.claim import Claim, parse_claim
 from auditor.core.draft import draft_claim
-from auditor.core.postscan import rates_in, stated_in
+from auditor.core.postrates import rates_in, scan_post
+from auditor.core.postscan import stated_in
 
 POST = """\
 ## 130-150 tok/s on 4x RTX PRO 6000 with my fork!
@@ -111,8 +112,22 @@ def test_nothing_is_made_up() -> None:
         ("37.8 TPS per user", "37.8", None, "per_user", None),
         ("C=32: 1174 tok/s aggregate", "1174", None, "aggregate", 32),
         ("prefill 4000 tok/s", "4000", None, "prefill", None),
-        ("decode and prefill 4000 tok/s", "4000", None, None, None),
-        ("150-130 tok/s", "150", None, None, None),
+        ("4200 t/s PP", "4200", None, "prefill", None),
+        ("pp512: 4200.5 t/s", "4200.5", None, "prefill", None),
+        ("PP2, TP 4: 130 tok/s", "130", None, None, None),
+        ("130 tok/s on a 4k prompt", "130", None, None, None),
+        (
+            "prompt eval time = 3014.36 ms / 1250 tokens (2.41 ms per token, 414.72 tokens per second)",
+            "414.72",
+            None,
+            "prefill",
+            None,
+        ),
+        ("between 130 and 150 tok/s", "130", "150", None, None),
+        ("zwischen 130 und 150 Tokens/s", "130", "150", None, None),
+        ("1.1k tok/s", "1100", None, None, None),
+        ("1.1k-1.3k tok/s", "1100", "1300", None, None),
+        ("64 parallelen Anfragen: 740 Token/s", "740", None, None, 64),
     ],
 )
 def test_rates_as_people_write_them(
@@ -120,6 +135,112 @@ def test_rates_as_people_write_them(
 ) -> None:
     (rate,) = rates_in(words)
     assert (rate.low, rate.high, rate.basis, rate.streams) == (low, high, basis, streams)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("3.740 tok/s insgesamt", "does the comma or point part thousands or decimals?"),
+        ("~11,5 Tokens/s je Nutzer", "does the comma or point part thousands or decimals?"),
+        ("1.240,5 tok/s", "does the comma or point part thousands or decimals?"),
+        ("150-130 tok/s", "is it a range? Its second end is not the higher one"),
+        ("1.1-1.3k tok/s", "are both ends in thousands?"),
+        ("from 61 to 142 tok/s", "is it a range, or a change from one to the other?"),
+        ("decode and prefill 4000 tok/s", "is 4000 tok/s the rate of reading the prompt?"),
+        ("prompt 4200 tok/s", "is 4200 tok/s the rate of reading the prompt?"),
+    ],
+)
+def test_a_rate_that_may_be_two_things_is_asked(words: str, why: str) -> None:
+    scan = scan_post(words)
+    assert scan.rates == ()
+    assert [doubt.why for doubt in scan.doubts] == [why]
+    claim_text = draft_claim(words)[1]
+    assert drafted(words).reported.as_text() == "no number stated"
+    assert f"{words.removeprefix('from ').removeprefix('decode and ')}" in claim_text.split("# Still to ask")[1]
+
+
+def test_a_thousands_comma_is_doubted_beside_a_decimal_comma() -> None:
+    assert [rate.low for rate in rates_in("3,945 tok/s")] == ["3945"]
+    assert rates_in("3,945 tok/s, also 11,5 tok/s je Nutzer") == ()
+
+
+def test_a_number_in_thousands_is_rounded_as_written() -> None:
+    reported = drafted("1.1k tok/s").reported
+    assert (reported.value, reported.rounded_to, reported.interval()) == (1100, 100, (1050, 1150))
+
+
+OFF, MTP3, OPEN = ("none", None), ("mtp", 3), (None, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("61 tok/s without MTP and 142 tok/s with MTP=3", [OFF, MTP3]),
+        ("142 tok/s with MTP=3. Without MTP it was 61 tok/s.", [MTP3, OFF]),
+        ("Without MTP: 61 tok/s, with MTP=3: 142 tok/s", [OFF, MTP3]),
+        ("61 tok/s baseline, 142 tok/s with MTP=3", [OPEN, MTP3]),
+        ("I enabled MTP=3. Before: 61 tok/s. After: 142 tok/s", [OPEN, OPEN]),
+        ("61 tok/s with MTP off 142 tok/s with MTP=3", [OPEN, MTP3]),
+        ("With MTP=2 I get 100 tok/s, with MTP=5 120 tok/s", [("mtp", 2), ("mtp", 5)]),
+        ("142,5 tok/s with MTP=3 and 61 tok/s", [OPEN]),
+        ("MTP=3, acceptance 80%.\nDecode 130 tok/s; peak 150 tok/s", [MTP3, MTP3]),
+    ],
+)
+def test_speculation_is_of_the_row_whose_words_say_so(words: str, rows: list[tuple[str | None, int | None]]) -> None:
+    cases = drafted(words).cases()
+    assert [(case.speculation.method, case.speculation.draft_tokens) for case in cases] == rows
+    if OPEN in rows:
+        assert '"MTP=3"' in draft_claim(words)[1].split("# Still to ask")[1]
+
+
+def test_a_basis_is_of_the_nearer_rate() -> None:
+    rates = rates_in("130 tok/s decode, 4000 tok/s prefill and 2800 tok/s peak")
+    assert [rate.basis for rate in rates] == ["decode", "prefill", "peak"]
+
+
+@pytest.mark.parametrize(
+    ("words", "engine", "rival"),
+    [
+        ("40 tok/s, way faster than stock llama.cpp", None, "llama.cpp"),
+        ("stock vLLM is slow, my SGLang does 40 tok/s", "SGLang", "vLLM"),
+        ("SGLang vs vLLM: 40 tok/s", "SGLang", "vLLM"),
+        ("40 tok/s on SGLang compared with 20 tok/s on Ollama", "SGLang", "Ollama"),
+        ("faster than before with vLLM, 40 tok/s", "vLLM", None),
+    ],
+)
+def test_a_rival_is_not_the_engine(words: str, engine: str | None, rival: str | None) -> None:
+    text = draft_claim(words)[1]
+    assert parse_claim(text, "f").engine.name == engine
+    assert (f"; {rival} is what the claim is set against" in text) == (rival is not None)
+
+
+@pytest.mark.parametrize(
+    ("words", "model"),
+    [
+        ("Kimi K2 Thinking at 40 tok/s", "Kimi K2 Thinking"),
+        ("Kimi K2 thinking at 40 tok/s", None),
+        ("Kimi K2 at 40 tok/s", "Kimi K2"),
+        ("Qwen3 Coder 480B A35B at 40 tok/s", "Qwen3 Coder 480B A35B"),
+        ("Qwen3-30B and GLM-4.6 at 40 tok/s", None),
+    ],
+)
+def test_a_model_by_its_whole_name(words: str, model: str | None) -> None:
+    assert drafted(words).model.id == model
+
+
+def test_what_posts_say_of_hardware_and_drafts() -> None:
+    claim = drafted(
+        "llama-server with `--draft-max 8` on two 5090s, 300W power limit, PCIe 5.0, acceptance rate around 78%"
+    )
+    assert (claim.hardware.gpu, claim.hardware.count, claim.hardware.link) == ("rtx-5090", 2, "PCIe 5.0")
+    assert (claim.hardware.power_limit_w, claim.engine.name) == (300, "llama.cpp")
+    assert (claim.speculation.draft_tokens, claim.speculation.acceptance) == (8, 0.78)
+
+
+def test_a_long_title_ends_with_a_word() -> None:
+    title = drafted(f"{'fast ' * 22}forked vllm wins again").title
+    assert len(title) <= 120
+    assert title.endswith("forked…")
 
 
 @pytest.mark.parametrize("words", ["130 GB/s", "356 TFLOPS", "0 tok/s", "v1.2.3 tok/s", "12 ms per token", "-5 tok/s"])
@@ -134,21 +255,26 @@ def test_what_is_no_rate(words: str) -> None:
         ("dual RTX PRO 6000 Max-Q", "rtx-pro-6000-blackwell-maxq", 2),
         ("2×5090", "rtx-5090", 2),
         ("eight H200", "h200", 8),
+        ("dual 5090", "rtx-5090", 2),
+        ("two 5090s", "rtx-5090", 2),
+        ("4 RTX 5090s", "rtx-5090", 4),
+        ("vLLM 17 H200", "h200", None),
+        ("more than an H100 SXM", None, None),
         ("an RTX 5070 Ti", "rtx-5070-ti", None),
         ("a DGX Spark", "dgx-spark-gb10", None),
     ],
 )
-def test_gpus_by_name(words: str, gpu: str, count: int | None) -> None:
+def test_gpus_by_name(words: str, gpu: str | None, count: int | None) -> None:
     found = {item.field: item.value for item in stated_in(words)}
     assert (found.get("hardware.gpu"), found.get("hardware.count")) == (gpu, count)
 
 
-def test_a_second_answer_is_shown_and_not_taken() -> None:
+def test_two_answers_are_shown_and_neither_is_taken() -> None:
     _, text = draft_claim("100 tok/s on 4x RTX 5090 with vLLM, or 8x RTX 5090 with SGLang")
     claim = parse_claim(text, "f")
-    assert (claim.hardware.count, claim.engine.name) == (4, "vLLM")
-    assert '# count may also be 8: "8x RTX 5090"' in text
-    assert '# name may also be SGLang: "SGLang"' in text
+    assert (claim.hardware.gpu, claim.hardware.count, claim.engine.name) == ("rtx-5090", None, None)
+    assert '# - hardware.count: the post says "4x RTX 5090", "8x RTX 5090"; which of them' in text
+    assert '# - engine.name: the post says "vLLM", "SGLang"; which of them' in text
 
 
 def test_a_file_is_never_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,7 +330,7 @@ def test_a_secret_in_a_post_is_not_carried_over() -> None:
 
 
 HOSTILE = st.text() | st.lists(
-    st.sampled_from([*POST.split(), "\n", "#", '"', "\\", "\x85", "\u2028", "\ufffe", "\x1b[31m", "~", "- ", ": ", "{", "4x", "5090", "tok/s", "MTP=0"])
+    st.sampled_from([*POST.split(), "\n", "#", '"', "\\", "\x85", "\u2028", "\ufffe", "\x1b[31m", "~", "- ", ": ", "{", "4x", "5090", "tok/s", "MTP=0", "MTP=3", "without MTP", "and", "61 tok/s", "1.1k", "78% acceptance", "than", "PP", "11,5", "Kimi K2", ","])
 ).map(" ".join)  # fmt: skip
 
 
