@@ -64,7 +64,7 @@ _MEANINGS = {
     VerdictKind.NOT_REPRODUCED: "everything that matters was observed equal, and the interval lies below the claim",
     VerdictKind.INVALID_OUTPUT: "the speed is there, the output is not",
     VerdictKind.IMPOSSIBLE: "the claim, read as favourably as can be, lies above the hard bound",
-    VerdictKind.UNLABELLED: "the claim states no basis, and an honest one (total, aggregate, peak) reaches it",
+    VerdictKind.UNLABELLED: "the claim states no basis, and one of a usual label (total, aggregate, peak) reaches it",
     VerdictKind.NOT_COMPARABLE: "a field that matters differs, and the report says which; counting is still audited",
     VerdictKind.INCONCLUSIVE: "the evidence is too thin or too dirty",
 }

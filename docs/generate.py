@@ -55,7 +55,7 @@ def bases() -> str:
         for n in NUMERATORS
     ]
     rows += [(f"`{b.id}`", b.name, f"`{b.formula}`", b.unit, "yes" if b.is_honest else "", b.needs) for b in OTHERS]
-    return _table(("rule", "counts", "formula", "unit", "honest", "needs"), rows)
+    return _table(("rule", "counts", "formula", "unit", "usual label", "needs"), rows)
 
 
 def engine_logs() -> str:

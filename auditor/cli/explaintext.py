@@ -88,7 +88,7 @@ def bases_text(values: Sequence[BasisValue], readings: Sequence[Reading], number
     """Every rule that has a value, then what the others need."""
     marks = (number.low, number.high) if number else ()
     by_id = {reading.id: reading for reading in readings}
-    rows: list[Row] = [("basis", "value", "interval", "unit", "to the claim", "honest", "what it is")]
+    rows: list[Row] = [("basis", "value", "interval", "unit", "to the claim", "usual label", "what it is")]
     missing: dict[str, list[str]] = {}
     for value in values:
         if value.estimate is None:

@@ -1,6 +1,6 @@
 """Greedy text beside that of a server without speculation: where it diverges, and whether that is more than noise.
 
-Speculation that accepts honestly gives the text of the model itself, but for near ties that another batch shape decides
+Speculation that accepts what the model would say gives its text, but for near ties that another batch shape decides
 otherwise. How near is measured on the plain server: the same requests one at a time, and eight at a time.
 """
 

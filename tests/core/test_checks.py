@@ -512,7 +512,7 @@ def test_a_step_in_the_counters_is_a_note_with_its_numbers() -> None:
         (alone(DRAFT, temperature=0.7), Outcome.NOT_APPLICABLE, "invalid", "temperature 0 only"),
         (
             context_of(Cells(subject=((SINGLE,),), plain=((OTHER,),), has_scrapes=False)),
-            Outcome.NOT_AVAILABLE, "note", "1 of 1 texts differ from those without speculation; honest servers differ too",
+            Outcome.NOT_AVAILABLE, "note", "1 of 1 texts differ from those without speculation; near ties alone do that too",
         ),
         (
             context_of(Cells(subject=((SINGLE,),), plain=((SINGLE,),), has_scrapes=False)),

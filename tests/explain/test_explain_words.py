@@ -1,5 +1,7 @@
 """What may be said of a match, and what a witness must be."""
 
+from pathlib import Path
+
 import pytest
 
 from auditor.core.aliases import cheapest
@@ -220,3 +222,16 @@ def test_words_of_numbers() -> None:
     assert percent(0.144) == "14 %"
     assert percent(0.9999) == "99.99 %"
     assert percent(0.0) == "0 %"
+
+
+def test_no_word_for_people_calls_a_way_of_counting_honest() -> None:
+    """Labels say what a rule counts; none judges whoever uses another."""
+    from auditor.cli.explaintext import bases_text
+    from auditor.terms import VerdictKind
+
+    shown = bases_text([value("delivered/decode", interval(124, 126), honest=True)], [], None, "subject")
+    assert "usual label" in shown
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "explain.md").read_text() + (root / "README.md").read_text()
+    for text in (shown, page, VerdictKind.UNLABELLED.meaning):
+        assert "honest" not in text

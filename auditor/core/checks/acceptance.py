@@ -59,7 +59,7 @@ def _shape(c: Context) -> str | None:
     words = "; ".join(f"{name}: {', '.join(map(figure, shares))} of {steps:,} steps" for name, shares, steps in shapes)
     return (
         f"the share of steps that accept each position is a step ({words}), as acceptance forced to a mean length gives"
-        "; honest drafts decline by position"
+        "; real acceptance declines by position"
     )
 
 

@@ -37,7 +37,7 @@ def greedy_text(c: Context) -> Answer:
     differing = sum(one != other for one, other in pairs)
     if not differing:
         return holds(f"all {len(pairs)} texts are those of the server without speculation")
-    words = f"{differing} of {len(pairs)} texts differ from those without speculation; honest servers differ too"
+    words = f"{differing} of {len(pairs)} texts differ from those without speculation; near ties alone do that too"
     return not_available(words, "--check-text measures whether by more than noise", "note")
 
 
