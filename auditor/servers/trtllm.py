@@ -137,9 +137,10 @@ def _row(value: Any) -> dict[str, Any]:
 def _of_iterations(rows: list[dict[str, Any]]) -> Counters:
     """The sum over iterations. An iteration that several ranks tell counts once; where some are missing from the list,
     the drafts in them are missing too, and so the sum is not used."""
-    by_number: dict[Any, dict[str, Any]] = {}
+    by_number: dict[int | str, dict[str, Any]] = {}
     for index, row in enumerate(rows):
-        by_number.setdefault(row.get("iter", f"row {index}"), row)
+        number = whole(row.get("iter"))
+        by_number.setdefault(f"row {index}" if number is None else number, row)
     once = list(by_number.values())
     values: dict[str, Any] = {"is_since_last": True}
     for name, key in _SPEC.items():
@@ -154,7 +155,7 @@ def _of_iterations(rows: list[dict[str, Any]]) -> Counters:
     return Counters.model_validate(values)
 
 
-def _missing(numbers: Iterable[Any]) -> int:
+def _missing(numbers: Iterable[int | str]) -> int:
     known_numbers = sorted(number for number in numbers if isinstance(number, int))
     return known_numbers[-1] - known_numbers[0] + 1 - len(known_numbers) if known_numbers else 0
 
