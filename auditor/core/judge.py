@@ -13,6 +13,7 @@ from auditor.core.explaincell import explain_cell
 from auditor.core.explanation import Witness
 from auditor.core.facts import RunFacts
 from auditor.core.folder import Recount
+from auditor.core.gaps import gap_summary
 from auditor.core.hardware import HostHardware
 from auditor.core.hardware.judged import hardware_findings
 from auditor.core.hardware.telemetry import Sample, telemetry_findings
@@ -120,6 +121,7 @@ def judge(
         findings=findings,
         cells=cell_summaries(plan, facts, account.ledger),
         pairs=pair_summaries(plan, facts, account.ledger),
+        gaps=gap_summary(account.counted, subject.key),
         by_kind=by_kind(plan, account.ledger),
         unknown=_unknown(rows, findings, bases),
         questions=questions_for(case),

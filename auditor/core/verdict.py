@@ -6,6 +6,7 @@ from auditor.core.bases import BasisValue
 from auditor.core.ceiling import Ceiling
 from auditor.core.compare import Comparison
 from auditor.core.explanation import Explanation
+from auditor.core.gaps import GapSummary
 from auditor.core.record import Record
 from auditor.core.stats import Estimate
 from auditor.core.tally import Identity, Tally
@@ -129,6 +130,8 @@ class Verdict(Record):
     findings: tuple[Finding, ...]
     cells: tuple[CellSummary, ...]
     pairs: tuple[PairSummary, ...]
+    gaps: GapSummary
+    """Gaps between events, steps and tokens of the judged cell."""
     by_kind: dict[str, Estimate]
     """Decode rate of the judged cell by kind of prompt, tokens per second; over single answers."""
     unknown: tuple[str, ...]
