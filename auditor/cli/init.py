@@ -84,16 +84,19 @@ def _post(path: str) -> str:
 
 def _asked() -> "tuple[str, str | None, tuple[Stated, ...]]":
     """The words, the title and the answers of someone at a terminal."""
+    from auditor.core.postfields import placed
     from auditor.core.postrates import scan_post
 
     click.echo("An empty answer leaves a field out.", err=True)
     title = _line("The claim in one line") or None
     words = "\n".join(filter(None, [title, _line("The sentence that states the number, as published")]))
     scan = scan_post(words)
-    found = {item.field for item in scan.stated} | ({"reported.value"} if scan.rates else set())
+    place = placed(scan, scan.rates, ())
+    found = {item.field for items in (place.common, *place.rows) for item in items}
+    found |= {"reported.value"} if scan.rates else set()
     answers: list[Stated] = []
     for field, question in _QUESTIONS:
-        off = any(item.field == "speculation.method" and item.value == "none" for item in answers)
+        off = any(i.field == "speculation.method" and i.value == "none" for i in (*place.common, *answers))
         if field in found or (off and field == "speculation.draft_tokens"):
             continue
         answer = _answer(field, question)

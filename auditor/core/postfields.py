@@ -10,6 +10,7 @@ from auditor.core.postscan import Doubt, Stated
 _FOLLOWS = {"engine.version": "engine.name", "hardware.count": "hardware.gpu"}
 """Fields that say nothing while the one they hang on is open."""
 _SPECULATION = "speculation."
+_METHOD = "speculation.method"
 _MAX_WORDS = 4
 
 
@@ -29,7 +30,7 @@ def placed(scan: Scan, rates: Sequence[Rate], answers: Sequence[Stated]) -> Plac
     With several rates, speculation is common only if the post names one way and ties it to no single rate.
     """
     answered = {item.field: item for item in answers}
-    is_off = "speculation.method" in answered and answered["speculation.method"].value == "none"
+    is_off = _is_off(answers)
     fields: dict[str, list[Stated]] = {}
     for item in scan.stated:
         if item.field not in answered and not (is_off and item.field.startswith(_SPECULATION)):
@@ -40,15 +41,32 @@ def placed(scan: Scan, rates: Sequence[Rate], answers: Sequence[Stated]) -> Plac
     common = [*answered.values(), *(_one(items) for name, items in fields.items() if name not in open_fields)]
     rows = tuple(_row(rate, open_fields) for rate in rates) if several else ()
     doubts = [_doubt(name, fields[name]) for name in open_fields if not rows or any(_lacks(row, name) for row in rows)]
+    everywhere = [item for item in common if item is not None]
     if len(rates) == 1:
-        common, rows = [*common, *(item for row in rows for item in row)], ()
-    return Placed(tuple(item for item in common if item is not None), rows, tuple(doubts))
+        everywhere, rows = [*everywhere, *(item for row in rows for item in row)], ()
+    return Placed(*_without_drafts(everywhere, rows), tuple(doubts))
+
+
+def _without_drafts(
+    common: Sequence[Stated], rows: tuple[tuple[Stated, ...], ...]
+) -> tuple[tuple[Stated, ...], tuple[tuple[Stated, ...], ...]]:
+    """The same, with nothing about drafts where speculation was off: an answer to `k` is of the other rows."""
+    drafts = tuple(item for item in common if item.field.startswith(_SPECULATION) and item.field != _METHOD)
+    if not drafts or not any(map(_is_off, (common, *rows))):
+        return tuple(common), rows
+    rest = tuple(item for item in common if item not in drafts)
+    if _is_off(common):
+        return rest, rows
+    return rest, tuple(row if _is_off(row) else (*row, *drafts) for row in rows)
+
+
+def _is_off(items: Iterable[Stated]) -> bool:
+    return any(item.field == _METHOD and item.value == "none" for item in items)
 
 
 def _lacks(row: Sequence[Stated], name: str) -> bool:
     """Whether a row leaves a field open; without speculation there is nothing more to say of it."""
-    is_off = any(item.field == "speculation.method" and item.value == "none" for item in row)
-    return all(item.field != name for item in row) and not (is_off and name.startswith(_SPECULATION))
+    return all(item.field != name for item in row) and not (_is_off(row) and name.startswith(_SPECULATION))
 
 
 def _open_fields(
@@ -57,11 +75,13 @@ def _open_fields(
     """The fields that are not the same for the whole post."""
     found = {name for name, items in fields.items() if _one(items) is None}
     speculation = {name for name in fields if name.startswith(_SPECULATION)}
-    methods = {item.value for item in fields.get("speculation.method", ())}
+    methods = {item.value for item in fields.get(_METHOD, ())}
     tied = {(item.field, item.start) for rate in rates for item in rate.own}
     if several and (compares or any((i.field, i.start) in tied for name in speculation for i in fields[name])):
         found |= speculation
-    if "none" in methods and (several or len(speculation) > 1):
+    # What was off is off for a rate only by its own words: "130 tok/s; was 61 (MTP disabled)".
+    is_loose = any(i.value == "none" and (i.field, i.start) not in tied for i in fields.get(_METHOD, ()))
+    if "none" in methods and (several or len(speculation) > 1 or (bool(rates) and is_loose)):
         found |= speculation
     found |= {name for name, on in _FOLLOWS.items() if on in found and name in fields}
     return tuple(name for name in fields if name in found)
@@ -89,8 +109,8 @@ def _row(rate: Rate, open_fields: Sequence[str]) -> tuple[Stated, ...]:
         if item.field in open_fields:
             own.setdefault(item.field, []).append(item)
     settled = {name: one for name, items in own.items() if (one := _one(items)) is not None}
-    if "speculation.method" in own and any(item.value == "none" for item in own["speculation.method"]):
-        method = settled.get("speculation.method")
+    if _METHOD in own and any(item.value == "none" for item in own[_METHOD]):
+        method = settled.get(_METHOD)
         # Off, and yet described: the words do not say which of the two this rate is.
         is_mixed = method is None or any(name.startswith(_SPECULATION) for name in settled if name != method.field)
         settled = {name: one for name, one in settled.items() if not (is_mixed and name.startswith(_SPECULATION))}

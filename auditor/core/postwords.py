@@ -40,7 +40,7 @@ _BASES = (
         r"\bprefill(?:ing)?\b|\bprompt\s(?:processing|eval(?:uation)?|throughput|rate|speed)\b|\bpp(?:\d{3,6}\b|\b(?!\s?[=:]?\s?\d{1,2}\b(?![.,]\d|\s?(?:t/s|tok|tps))))",
     ),
     ("drafted", r"\bdrafted\b"),
-    ("decode", r"\bdecode\b|\bdecoding\sspeed\b"),
+    ("decode", r"(?<!spec\s)(?<!speculative\s)\bdecode\b|\bdecoding\sspeed\b"),
 )
 BASES = tuple((basis, re.compile(pattern, re.IGNORECASE)) for basis, pattern in _BASES)
 PROMPT = re.compile(
@@ -166,7 +166,7 @@ _WHOLE = (
 )
 OFF = re.compile(
     r"\b(?:without|no|w/o|non|ohne|disabl(?:ed|ing))[\s-](?:any\s)?(?:MTP|NEXTN|EAGLE-?[23]?|spec(?:ulati(?:ve|on))?(?:\sdecod(?:e|ing))?)\b"
-    r"|\b(?:MTP|spec(?:ulati(?:ve|on))?(?:\sdecoding)?)\s?(?:[=:]\s?|is\s|was\s|turned\s)?(?:off|disabled|none|false|0)\b",
+    r"|\b(?:MTP|spec(?:ulati(?:ve|on))?(?:\sdecod(?:e|ing))?)\s?(?:[=:]\s?|is\s|was\s|turned\s)?(?:off|disabled|none|false|0)\b",
     re.IGNORECASE,
 )
 """Says that there was no speculation."""

@@ -16,7 +16,7 @@ from auditor.cli import main
 from auditor.core.claim import Claim, parse_claim
 from auditor.core.draft import draft_claim
 from auditor.core.postrates import rates_in, scan_post
-from auditor.core.postscan import stated_in
+from auditor.core.postscan import Stated, stated_in
 
 POST = """\
 ## 130-150 tok/s on 4x RTX PRO 6000 with my fork!
@@ -183,6 +183,9 @@ OFF, MTP3, OPEN = ("none", None), ("mtp", 3), (None, None)
         ("61 tok/s with MTP off 142 tok/s with MTP=3", [OPEN, MTP3]),
         ("With MTP=2 I get 100 tok/s, with MTP=5 120 tok/s", [("mtp", 2), ("mtp", 5)]),
         ("142,5 tok/s with MTP=3 and 61 tok/s", [OPEN]),
+        ("130-150 tok/s with my fork; it was 61 (MTP disabled), MTP=3 helps", [OPEN]),
+        ("50 tok/s with no speculative decoding", [OFF]),
+        ("MTP=3: 95 t/s vs 60 t/s with spec decode off", [MTP3, OFF]),
         ("MTP=3, acceptance 80%.\nDecode 130 tok/s; peak 150 tok/s", [MTP3, MTP3]),
     ],
 )
@@ -191,6 +194,22 @@ def test_speculation_is_of_the_row_whose_words_say_so(words: str, rows: list[tup
     assert [(case.speculation.method, case.speculation.draft_tokens) for case in cases] == rows
     if OPEN in rows:
         assert '"MTP=3"' in draft_claim(words)[1].split("# Still to ask")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("61 tok/s without MTP and 142 tok/s with MTP", [OFF, MTP3]),
+        ("61 tok/s without MTP", [OFF]),
+        ("142 tok/s with MTP", [MTP3]),
+    ],
+)
+def test_an_answer_about_drafts_is_not_of_a_rate_without_them(
+    words: str, rows: list[tuple[str | None, int | None]]
+) -> None:
+    _, text = draft_claim(words, answers=[Stated("speculation.draft_tokens", "3", "answered")])
+    cases = parse_claim(text, "f").cases()
+    assert [(case.speculation.method, case.speculation.draft_tokens) for case in cases] == rows
 
 
 def test_a_basis_is_of_the_nearer_rate() -> None:
