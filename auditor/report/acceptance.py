@@ -69,8 +69,8 @@ def _shares(name: str, found: dict[int, int], total: int | None, options: dict[s
     if not drawn:
         yield Block(table=table)
         return
-    yield Block(chart=chart)
-    yield Block(table=table, summary=f"{table.caption}, as a table")
+    yield Block(table.caption, chart=chart, is_half=True)
+    yield Block(table=table, summary=f"{table.caption}, as a table", is_half=True)
 
 
 def _by_kind(verdict: Verdict, ledger: Ledger) -> Block:

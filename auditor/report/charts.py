@@ -58,7 +58,7 @@ def _data(rows: list[dict[str, Any]]) -> Any:
 
 def _wrapped(rows: list[dict[str, Any]], name: str, width: int) -> tuple[list[dict[str, Any]], int]:
     """Rows with their labels broken into lines that leave room for the chart, and the height of a row in pixels."""
-    letters, most = (40, 3) if width == WIDE else (18, 4)
+    letters, most = (46, 3) if width == WIDE else (18, 4)
     lines = [textwrap.wrap(str(row[name]), letters)[:most] or [""] for row in rows]
     made = [{**row, name: "\n".join(found)} for row, found in zip(rows, lines, strict=True)]
     return made, 10 + 15 * max(map(len, lines), default=1)
@@ -118,11 +118,11 @@ def bases(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> An
     ends = [row[end] for row in rows for end in ("low", "value", "high") if row[end] > 0]
     ends += [end for end in (options["low"], options["high"]) if end]
     least, most = 0.85 * min(ends), 1.1 * max(ends)
-    far = least * (most / least) ** 0.6
-    rows = [{**row, "is_far": row["low"] > far} for row in rows if row["low"] > 0]
+    far = least * (most / least) ** (0.88 if width == WIDE else 0.7)
+    rows = [{**row, "is_far": row["high"] > far} for row in rows if row["low"] > 0]
     scale = alt.Scale(type="log", domain=[least, most], nice=False)
     axis = alt.Axis(title="tokens per second, logarithmic", values=_ticks(least, most, width), format=",~g")
-    layers = _points(_cut(rows, "label", 36 if width == WIDE else 68), "label", axis, scale, width)
+    layers = _points(_cut(rows, "label", 76 if width == WIDE else 68), "label", axis, scale, width)
     if options["low"]:
         claim = _data([{"low": options["low"], "high": options["high"]}]).mark_rect(color=COLORS["claim"], opacity=0.35)
         layers = claim.encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q") + layers

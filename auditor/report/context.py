@@ -85,16 +85,18 @@ def _finding(finding: Finding) -> Row:
 def unknown_section(verdict: Verdict) -> Section:
     """What could not be known."""
     if not verdict.unknown:
-        return Section("unknown", "What could not be known", ("Everything that was asked could be answered.",))
-    return Section("unknown", "What could not be known", (), (Block(items=verdict.unknown),))
+        words = "Everything that was asked could be answered."
+        return Section("unknown", "What could not be known", (words,), is_half=True)
+    return Section("unknown", "What could not be known", (), (Block(items=verdict.unknown),), is_half=True)
 
 
 def questions_section(verdict: Verdict) -> Section:
     """What to ask the claimant."""
     if not verdict.questions:
-        return Section("questions", "Questions to the claimant", ("The claim leaves nothing open.",))
+        return Section("questions", "Questions to the claimant", ("The claim leaves nothing open.",), is_half=True)
     lead = "What the claim leaves open. An answer can change the verdict."
-    return Section("questions", "Questions to the claimant", (lead,), (Block(items=verdict.questions, numbered=True),))
+    asked = Block(items=verdict.questions, numbered=True)
+    return Section("questions", "Questions to the claimant", (lead,), (asked,), is_half=True)
 
 
 def repeat_section(verdict: Verdict, plan: Plan, facts: RunFacts) -> Section:
@@ -155,7 +157,8 @@ def files_section(digests: dict[str, str]) -> Section:
     rows = tuple(cells(name, digest) for name, digest in digests.items())
     lead = "Everything in this report follows from the files below, which lie beside it."
     table = Table("SHA-256 of each file", columns("File", "SHA-256"), rows)
-    return Section("files", "Files and digests", (lead,), (Block(table=table),))
+    words = f"{plural(len(rows), 'file')} and their SHA-256"
+    return Section("files", "Files and digests", (lead,), (Block(table=table, summary=words),), True)
 
 
 def glossary_section() -> Section:
@@ -166,4 +169,4 @@ def glossary_section() -> Section:
         formula = f"= {term.formula}" if term.formula else ""
         rows.append(cells(f"{term.symbol}, {name}" if term.symbol else name, Cell(term.meaning, formula)))
     table = Table("Terms", columns("Term", "Meaning"), tuple(rows))
-    return Section("glossary", "Glossary", (), (Block(table=table),))
+    return Section("glossary", "Glossary", (), (Block(table=table, summary=f"{plural(len(rows), 'term')}"),), True)

@@ -8,6 +8,7 @@ from auditor.core.explanation import Alias, Backward, Explanation, Witness
 from auditor.core.verdict import Verdict
 from auditor.core.wording import plural
 from auditor.report.rates import (
+    LONG,
     NO_INTERVAL,
     bare_interval,
     explained,
@@ -31,10 +32,13 @@ def counting_section(verdict: Verdict) -> Section:
     if not main:
         return Section("counting", title, ("Nothing was measured that could be counted in another way.",))
     lead = ["Each rule by which a published number may have been counted, applied to this measurement."]
-    lead += explained(verdict)
+    words = explained(verdict)
+    lead += [text for text in words if len(text) <= LONG]
+    longer = tuple(text for text in words if len(text) > LONG)
     if verdict.matching or (found and found.matches_once):
         lead.append(verdict.matching_caution)
-    blocks = [*_rules(verdict, main), *(_explained(found) if found else ())]
+    blocks = [Block(paragraphs=longer, summary="Rules within reach, all of them")] if longer else []
+    blocks += [*_rules(verdict, main), *(_explained(found) if found else ())]
     return Section("counting", title, tuple(lead), tuple(blocks))
 
 

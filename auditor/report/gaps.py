@@ -64,7 +64,7 @@ def _drawn(unit: str, gaps: Sequence[int], digest: TokenDigest) -> Block:
     chart = Chart(f"gaps-{unit}", "gaps", text, tuple(rows), (), {"unit": unit, "domain": domain})
     short = sum(1 for gap in gaps if gap < LEAST_NS)
     note = f"Shorter than 1 µs and drawn as 1 µs: {short:,} of {plural(len(gaps), 'gap')}." if short else ""
-    return Block(chart=chart, note=note)
+    return Block(f"Gaps between {unit}", chart=chart, note=note, is_half=True)
 
 
 def _bin(gap_ns: int) -> int:

@@ -51,6 +51,10 @@ def short_text(claimed: Claimed) -> str:
     return text if len(text) <= 16 else span(claimed)
 
 
+LONG = 300
+"""Letters above which what is said of the rules, which then lists them, does not stand at the front."""
+
+
 def is_comparable(verdict: Verdict) -> bool:
     """Whether what was measured is what the claim is about, so that one may be set against the other."""
     return verdict.kind is not VerdictKind.NOT_COMPARABLE and not verdict.run.rehearsal

@@ -12,7 +12,16 @@ from auditor.core.verdict import Finding, Verdict
 from auditor.core.wording import plural
 from auditor.report.head import MEANINGS, flags_of, sentence_of
 from auditor.report.possible import ceiling_words
-from auditor.report.rates import NOT_COMPARABLE, explained, factor, interval, is_comparable, marks_of, measured_words
+from auditor.report.rates import (
+    LONG,
+    NOT_COMPARABLE,
+    explained,
+    factor,
+    interval,
+    is_comparable,
+    marks_of,
+    measured_words,
+)
 from auditor.report.shown import NOT_KNOWN, figure, one_line, percent, visible
 from auditor.terms import Outcome
 
@@ -20,8 +29,6 @@ LEAST, WIDTH = 40, 100
 """Letters in a line: at least, and at most or where no terminal tells."""
 _MOST, _CELLS = 4, 4
 """Items of a list, and loads, that are shown; what is more is counted."""
-_LONG = 300
-"""Letters above which a reading, which then lists rules, is left to the report."""
 
 
 def terminal(folder: Path, width: int | None = None) -> str:
@@ -74,7 +81,7 @@ def _numbers(verdict: Verdict) -> list[Item]:
         value = figure(basis.estimate.value, marks) if basis.estimate else NOT_KNOWN
         pairs.append(("Meets it", f"{basis.name}: {value} tok/s (arithmetic, not proof)"))
     words = explained(verdict)[1 if is_comparable(verdict) else 0 :]
-    pairs += [("Reading", one_line(text)) for text in words if len(text) <= _LONG][:2]
+    pairs += [("Reading", one_line(text)) for text in words if len(text) <= LONG][:2]
     return [(f"{label:<{_COLUMN}}{text}", _COLUMN) for label, text in pairs]
 
 

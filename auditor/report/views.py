@@ -75,6 +75,8 @@ class Section:
     lead: tuple[str, ...] = ()
     """Paragraphs ahead of everything else."""
     blocks: tuple["Block", ...] = ()
+    is_half: bool = False
+    """Whether a wide screen shows it beside its neighbour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class Block:
     """Where it is not empty, the block is folded away beneath these words."""
     note: str = ""
     """Small print after it."""
+    is_half: bool = False
+    """Whether a wide screen shows it beside its neighbour."""
 
 
 @dataclass(frozen=True, slots=True)
