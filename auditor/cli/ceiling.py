@@ -21,11 +21,12 @@ Examples:
 
 \b
 Exit codes:
-  0  within the bound, or no number to judge
+  0  within the bound, or bounds without a number to judge
   1  the tool failed
   2  usage: a bad claim, option or number
   3  impossible in every reading
-  4  impossible in some readings of what is not stated, or no bound could be worked out"""
+  4  impossible in some readings of what is not stated, or no bound could be worked out,
+     with or without a number"""
 
 _EXITS = {"within": Exit.OK, "open": Exit.UNDECIDED, "impossible": Exit.REFUTED, "unknown": Exit.UNDECIDED}
 _COUNTS = click.IntRange(min=1, max=100_000)
@@ -43,9 +44,12 @@ _COUNTS = click.IntRange(min=1, max=100_000)
 @click.option("--acceptance-length", metavar="L", type=click.FloatRange(1, 1001), help="Tokens per verify step.")
 @click.option("--value", metavar="RATE", help="The number to lay beside the bounds, tokens per second.")
 @click.option("--context", metavar="N", type=click.IntRange(0, 100_000_000), help="Tokens of context of each stream.")
+@click.option("--full", "is_full", is_flag=True, help="Show every reading, assumption and source too, as --json does.")
 @database_option
 @json_option
-def ceiling(name: str | None, row: str | None, database: str | None, as_json: bool, **numbers: Any) -> int:
+def ceiling(
+    name: str | None, row: str | None, is_full: bool, database: str | None, as_json: bool, **numbers: Any
+) -> int:
     """Lay CLAIM, or a few numbers, beside what the hardware can do at most.
 
     The hard bound takes the fewest bytes that a step can read, the expected bound what independent routing and the
@@ -65,11 +69,12 @@ def ceiling(name: str | None, row: str | None, database: str | None, as_json: bo
     else:
         claim, _ = find_claim(name, database)
         case = _laid_over(claim.case(row).model_dump(exclude_unset=True), numbers)
-    found = ceiling_of(case, figures, numbers["context"])
+    given = frozenset(name for name in ("draft_tokens", "acceptance_length") if numbers[name] is not None)
+    found = ceiling_of(case, figures, numbers["context"], given)
     output = Output(as_json)
-    output.say(ceiling_text(found))
+    output.say(ceiling_text(found, is_full=is_full))
     output.document({"claim": None if name is None else case.claim_id, "case": case.id, "ceiling": found.model_dump()})
-    return _EXITS[found.outcome] if found.claim_text is not None else Exit.OK
+    return Exit.OK if found.claim_text is None and found.lines else _EXITS[found.outcome]
 
 
 def _checkpoint(numbers: dict[str, Any]) -> "Figures | None":
@@ -108,6 +113,7 @@ def _laid_over(data: dict[str, Any], numbers: dict[str, Any]) -> "Case":
         said = data.get("speculation", {})
         data["speculation"] = {} if said.get("method") == "none" else said
         put("speculation", draft_tokens=width, acceptance_length=length)
+        _refuse_longer(data["speculation"])
     put("reported", streams=numbers["streams"])
     if numbers["value"] is not None:
         rest = {key: value for key, value in data.get("reported", {}).items() if key in _KEPT}
@@ -118,6 +124,15 @@ def _laid_over(data: dict[str, Any], numbers: dict[str, Any]) -> "Case":
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"{where}: {first['msg']}", remedy="see `audit ceiling --help`") from None
+
+
+def _refuse_longer(speculation: dict[str, Any]) -> None:
+    """Raises UsageError for a length that no step can give; one that a claim states by itself becomes a note."""
+    width, length = speculation.get("draft_tokens"), speculation.get("acceptance_length")
+    high = max(length) if isinstance(length, list | tuple) else length
+    if isinstance(width, int) and isinstance(high, int | float) and high > width + 1:
+        what = f"an acceptance length of {high:g} at k = {width}: a step gives at most k + 1 = {width + 1} tokens"
+        raise UsageError(what, remedy="change --acceptance-length or --draft-tokens")
 
 
 _KEPT = ("basis", "streams", "window", "counter", "per_gpu")

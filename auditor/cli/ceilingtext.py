@@ -1,25 +1,28 @@
 """A ceiling as text for people: every figure with its unit and source."""
 
+from collections.abc import Sequence
+
 from auditor.cli.columns import Row, table, wrapped
-from auditor.core.ceiling import Ceiling, Line, Span
+from auditor.core.ceiling import Ceiling, Line, Reading, Span
 from auditor.core.wording import figure, percent, span
 
 _POSSIBLE = {True: "possible", False: "impossible", None: "no bound"}
 
 
-def ceiling_text(found: Ceiling) -> str:
-    """The verdict of the bounds, the bounds by line, every reading, and what it all rests on."""
+def ceiling_text(found: Ceiling, *, is_full: bool = True) -> str:
+    """The verdict of the bounds and the bounds by line; if `is_full` every reading and what it all rests on, else the
+    readings that the claim is above."""
     marks = () if found.low is None or found.high is None else (found.low, found.high)
     lines = wrapped(f"{found.sentence[0].upper()}{found.sentence[1:]}.")
     lines += [line for remark in found.remarks for line in wrapped(f"{remark}.", "Note: ")]
     if found.lines:
         lines += ["", "Bounds of memory bandwidth, tok/s of all streams:", *_lines(found.lines, marks)]
-        lines += _sources(found.lines)
+        lines += [*_all_reduce(found.lines, marks), *_sources(found.lines)] if is_full else _lengths(found.lines)
+    if not is_full:
+        return "\n".join([*lines, *_short(found)])
     if found.readings:
         lines += ["", "Read every way that is left open, as favourably as can be:"]
-        for one in found.readings:
-            head = f"  {_POSSIBLE[one.is_possible]:<12}" if found.claim_text else "  "
-            lines += wrapped(f"{one.words}: {one.sentence.removeprefix('no bound: ')}.", head)
+        lines += _readings(found.readings, has_claim=found.claim_text is not None)
     if found.assumptions:
         lines += ["", "That takes for granted:"]
         lines += [line for words in found.assumptions for line in wrapped(f"{words}.", "  ")]
@@ -36,8 +39,25 @@ def ceiling_text(found: Ceiling) -> str:
     return "\n".join(lines)
 
 
+def _short(found: Ceiling) -> list[str]:
+    """What the claim is above, and where the rest is."""
+    above = [one for one in found.readings if one.is_possible is False]
+    lines = ["", "Read as favourably as can be:", *_readings(above, has_claim=True)] if above else []
+    if found.readings:
+        lines += ["", *wrapped("--full shows every reading, what is taken for granted, and the sources.")]
+    return lines
+
+
+def _readings(readings: Sequence[Reading], *, has_claim: bool) -> list[str]:
+    lines = []
+    for one in readings:
+        head = f"  {_POSSIBLE[one.is_possible]:<12}" if has_claim else "  "
+        lines += wrapped(f"{one.words}: {one.sentence.removeprefix('no bound: ')}.", head)
+    return lines
+
+
 def _lines(lines: tuple[Line, ...], marks: tuple[float, ...]) -> list[str]:
-    """One table of the bounds, parted by layout, and one with the time of all-reduces."""
+    """A table of the bounds, parted by layout."""
     has_claim = any(line.of_expected for line in lines)
     head: Row = ("", "GB a step", "expected", "hard", *(("claim/expected", "claim/hard") if has_claim else ()))
     rows, last = [head], ""
@@ -48,7 +68,7 @@ def _lines(lines: tuple[Line, ...], marks: tuple[float, ...]) -> list[str]:
         shares = (_share(line.of_expected), _share(line.of_hard)) if has_claim else ()
         bounds = (span(*line.expected, marks), span(*line.hard, marks))
         rows.append((f"  {_conditions(line)}", figure(line.step_gb), *bounds, *shares))
-    return [*table(rows, right=(1,)), *_all_reduce(lines, marks)]
+    return table(rows, right=(1,))
 
 
 def _conditions(line: Line) -> str:
@@ -74,11 +94,16 @@ def _share(share: Span | None) -> str:
 
 
 def _sources(lines: tuple[Line, ...]) -> list[str]:
-    """Where the acceptance lengths and the all-reduce times come from, once each."""
-    found = [f"L: {source}" for source in dict.fromkeys(line.length_source for line in lines if line.length_source)]
-    found += [
+    """Where the acceptance lengths and the all-reduce times come from."""
+    found = [
         f"{bound.method}: {bound.count} x {bound.each_us:g} us a step {lines[0].conditions} [{bound.source}]"
         for bound in lines[0].all_reduce
     ]
     found += dict.fromkeys(f"no all-reduce: {line.reason}" for line in lines if line.reason)
-    return [text for words in found for text in wrapped(words, "  ", "    ")]
+    return [*_lengths(lines), *(text for words in found for text in wrapped(words, "  ", "    "))]
+
+
+def _lengths(lines: tuple[Line, ...]) -> list[str]:
+    """Where the acceptance lengths come from, once each."""
+    sources = dict.fromkeys(line.length_source for line in lines if line.length_source)
+    return [text for source in sources for text in wrapped(f"L: {source}", "  ", "    ")]

@@ -22,6 +22,37 @@ def test_a_claim_file():
     assert "130 to 150 tok/s lies within the hard bound" in found.output
     assert "288 to 323.1" in found.output
     assert "https://github.com/SemiAnalysisAI/InferenceX" in found.output
+    assert len(found.output.splitlines()) < 25
+    assert "78,473" not in found.output  # of 1.125-bit weights: no answer to what is asked
+    full = run(FORK, "--full").output
+    assert "78,473" in full
+    assert "That takes for granted:" in full
+    assert "What it rests on:" in full
+
+
+def test_what_the_claim_is_above_is_said_without_full():
+    found = run(*GB10, "--value", "82", "--draft-tokens", "0")
+    assert "impossible  a single stream without speculation: at most 7.86" in found.output
+    assert "several streams" not in found.output
+    assert "several streams" in run(*GB10, "--value", "82", "--draft-tokens", "0", "--full").output
+
+
+def test_the_source_of_a_length_is_who_gave_it(tmp_path):
+    given = run(FORK, "--draft-tokens", "2", "--acceptance-length", "2.73").output
+    assert "L: acceptance length, given as an option" in given
+    assert "stated by the claim" not in given
+    claim = tmp_path / "claim.yaml"
+    text = "schema: 1\nid: a\ntitle: a\nhardware: {gpu: dgx-spark-gb10, count: 1}\nmodel: {id: llama-3.3-70b}\n"
+    claim.write_text(text + "reported: {value: 8}\nspeculation: {draft_tokens: 2, acceptance_length: 9}\n")
+    stated = run(str(claim)).output
+    assert "L: acceptance length, stated by the claim, cut to k + 1 = 3" in stated
+    assert "Note: an acceptance length of 9 is above k + 1 = 3" in stated
+
+
+def test_a_bound_that_cannot_be_worked_out_is_exit_4_with_a_number_or_without():
+    unknown = ("--gpu", "rtx-509", "--model", "llama-3.3-70b")
+    assert run(*unknown).return_value == run(*unknown, "--value", "1").return_value == 4
+    assert run("--gpu", "rtx-5090", "--model", "llama-3.3-70b").return_value == 0
 
 
 def test_numbers_are_laid_over_the_claim():
@@ -66,6 +97,7 @@ def test_json_is_one_document_on_standard_output():
         ((*GB10, "--value", "nan"), "--value nan"),
         ((*GB10, "--value", "-1"), "--value -1"),
         ((*GB10, "--draft-tokens", "0", "--acceptance-length", "2"), "goes with --draft-tokens"),
+        ((*GB10, "--draft-tokens", "2", "--acceptance-length", "9"), "a step gives at most k + 1 = 3 tokens"),
         (("--gpu", "a\nb", "--model", "m"), "must be one line of text"),
         (("claims/sm120-16-configs.yaml",), "has 11 measurements"),
     ],

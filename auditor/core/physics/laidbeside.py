@@ -10,15 +10,18 @@ from auditor.core.physics.wording import assumptions_of, inputs_of, remarks_of, 
 from auditor.core.record import six
 
 
-def ceiling_of(case: Case, figures: Figures | None = None, context: int | None = None) -> Ceiling:
+def ceiling_of(
+    case: Case, figures: Figures | None = None, context: int | None = None, given: frozenset[str] = frozenset()
+) -> Ceiling:
     """Lay a claim beside what its hardware can do.
 
     `figures` are those of a checkpoint, where one was read; `context` (tokens) is laid over what the claim states.
+    `given` are the fields of speculation that were laid over it: their sources say so.
     """
     reported = case.reported
     text = reported.as_text() if reported.has_number else None
     interval = reported.interval()
-    stated = stated_of(case, figures, context)
+    stated = stated_of(case, figures, context, given)
     if isinstance(stated, str):
         low, high = interval or (None, None)
         words = f"no bound can be worked out: {stated}"

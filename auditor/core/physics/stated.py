@@ -88,10 +88,13 @@ class Stated:
         return max(gpu.gbs(one) for gpu in self.gpus for one in self.readings_of(gpu))
 
 
-def stated_of(case: Case, figures: Figures | None = None, context: int | None = None) -> Stated | str:
+def stated_of(
+    case: Case, figures: Figures | None = None, context: int | None = None, given: frozenset[str] = frozenset()
+) -> Stated | str:
     """What the claim states, or in one sentence why no bound can be worked out.
 
-    `figures` are those of a checkpoint that was read; `context` is laid over what the claim states.
+    `figures` are those of a checkpoint that was read; `context` is laid over what the claim states, and
+    `given` are the fields of speculation that were.
     """
     cards = find_cards(case.hardware.gpu or "")
     gpus = tuple(dict.fromkeys(card.gpu for card in cards if card.variant is None))
@@ -106,7 +109,7 @@ def stated_of(case: Case, figures: Figures | None = None, context: int | None = 
     choice = choose(found, case.model.quantisation, case.model.checkpoint, row)
     size = case.engine.parallelism
     replicas = (size.pp or 1) * (size.dp or 1)
-    drafts, longest, because = _drafts(case, found)
+    drafts, longest, because = _drafts(case, found, given)
     speculation = case.speculation
     said = (speculation.method, speculation.draft_tokens, speculation.acceptance_length, speculation.acceptance)
     return Stated(
@@ -170,7 +173,7 @@ def _kv(case: Case, choice: Choice) -> tuple[float, str] | None:
     return None
 
 
-def _drafts(case: Case, figures: Figures) -> tuple[tuple[Draft, ...], float, str]:
+def _drafts(case: Case, figures: Figures, given: frozenset[str]) -> tuple[tuple[Draft, ...], float, str]:
     """The ways to speculate worth a line, the most tokens a step may give, and why."""
     speculation = case.speculation
     if speculation.is_off:
@@ -178,9 +181,11 @@ def _drafts(case: Case, figures: Figures) -> tuple[tuple[Draft, ...], float, str
     width, method = speculation.draft_tokens, speculation.method
     tables = [one for one in acceptances(figures.id) if method is None or _name(one.method) == _name(method)]
     has_head = bool(figures.layouts[0].draft_fixed_bytes) and (method is None or method in _HEADS)
-    said = _said_lengths(case)
+    said = _said_lengths(case, given)
     if said is not None:
         low, high, source = said
+        if width is not None and high > width + 1:
+            source = f"{source}, cut to k + 1 = {width + 1}"
         if width is not None:
             low, high = min(low, width + 1), min(high, width + 1)
         tokens = width or max(1, math.ceil(high) - 1)
@@ -208,13 +213,14 @@ def _contradiction(case: Case) -> str | None:
     return f"an acceptance length of {high:g} is above k + 1 = {width + 1}, which no step can give"
 
 
-def _said_lengths(case: Case) -> tuple[float, float, str] | None:
+def _said_lengths(case: Case, given: frozenset[str]) -> tuple[float, float, str] | None:
     """Acceptance length as the claim gives it, or the lengths that its acceptance may mean."""
     speculation = case.speculation
     if speculation.acceptance_length is not None:
-        given = speculation.acceptance_length
-        low, high = given if isinstance(given, tuple) else (given, given)
-        return low, high, "acceptance length, stated by the claim"
+        said = speculation.acceptance_length
+        low, high = said if isinstance(said, tuple) else (said, said)
+        who = "given as an option" if "acceptance_length" in given else "stated by the claim"
+        return low, high, f"acceptance length, {who}"
     acceptance, width = speculation.acceptance_range(), speculation.draft_tokens
     if acceptance is None or width is None:
         return None
