@@ -48,6 +48,7 @@ _COUNTS = click.IntRange(min=1, max=1_000_000_000)
 @click.option("--prompt-tokens", metavar="N", type=_COUNTS, help="Prompt length. Default: as the claim states.")
 @click.option("--output-tokens", metavar="N", type=_COUNTS, help="Answer length. Default: as the claim states.")
 @click.option("--chunks", is_flag=True, help="The rate given counts chunks (events): leave out the other reading.")
+@click.option("--full", "is_full", is_flag=True, help="Say how the chance is worked out.")
 @reports_option
 @database_option
 @json_option
@@ -56,6 +57,7 @@ def explain(
     row: str | None,
     run: str | None,
     cell: str | None,
+    is_full: bool,
     reports: str,
     database: str | None,
     as_json: bool,
@@ -77,7 +79,7 @@ def explain(
         raise UsageError("the claim states no number", where=name, remedy="choose a --row with one")
     found = _from_run(case, run_folder(run, reports), cell, numbers) if run else _from_numbers(case, cell, numbers)
     output = Output(as_json)
-    output.say(explanations_text(found))
+    output.say(explanations_text(found, is_full=is_full))
     output.document(
         {"claim": claim.id, "case": case.id, "explanations": [one.model_dump(mode="json") for one in found]}
     )

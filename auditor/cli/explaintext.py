@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 
 from auditor.core.aliases import ends_of
 from auditor.core.bases import BasisValue
+from auditor.core.chance import RANGE
 from auditor.core.explain import Number
 from auditor.core.explanation import Backward, Explanation, Reading
-from auditor.core.wording import figure, span
+from auditor.core.wording import figure, percent, span
 
 WIDTH = 110
 Row = tuple[str, ...]
@@ -21,23 +22,26 @@ _BESIDE = {
 _POSSIBLE = {True: "possible", False: "not possible", None: "not known"}
 
 
-def explanations_text(found: Sequence[Explanation]) -> str:
-    """Explanations of one claim, each what is given, the rules, what may be said, and what would have to be true."""
+def explanations_text(found: Sequence[Explanation], *, is_full: bool = True) -> str:
+    """Explanations of one claim, each what is given, the rules, what may be said, and what would have to be true.
+
+    Unless `is_full`, chance is said in a few words.
+    """
     if not found:
         return ""
     first = found[0]
     head = f"Claimed: {first.claim_text}, read as {span(first.claim_low, first.claim_high)} tok/s."
-    parts = [_one("Given" if one is first else "Or", one) for one in found]
+    parts = [_one("Given" if one is first else "Or", one, is_full) for one in found]
     return "\n".join([head, "\n\n".join(parts), "", *_wrapped(first.caution)])
 
 
-def _one(head: str, found: Explanation) -> str:
+def _one(head: str, found: Explanation, is_full: bool) -> str:
     marks = (found.claim_low, found.claim_high)
     lines = [*_wrapped(f"{head}: {found.given}."), ""]
     has_definitions = any(reading.ends for reading in found.readings)
     lines += _by_definition(found, marks) if has_definitions else _nearest(found, marks)
     lines.append("")
-    for words in (*found.words, found.chance_words):
+    for words in (*found.words, found.chance_words if is_full else _chance(found)):
         lines += _wrapped(words)
     for alias in found.aliases:
         lines += _wrapped(alias.sentence)
@@ -112,6 +116,15 @@ def bases_text(values: Sequence[BasisValue], readings: Sequence[Reading], number
         for reason, names in missing.items():
             lines += _wrapped(f"{reason}: {', '.join(names)}", indent="  ")
     return "\n".join(lines)
+
+
+def _chance(found: Explanation) -> str:
+    """How easily any number would match, in a few words."""
+    if found.chance is None or found.delivered is None:
+        return found.chance_words
+    low, high = (figure(found.delivered.value * end) for end in RANGE)
+    rules = "the rule that can match" if found.tried == 1 else f"one of the {found.tried} rules that can match"
+    return f"By chance alone, {percent(found.chance)} of numbers from {low} to {high} tok/s would match {rules}."
 
 
 def _backwards(sentences: Iterable[Backward]) -> list[str]:

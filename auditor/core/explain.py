@@ -203,7 +203,7 @@ def _without_match(claim: Number, readings: Sequence[Reading], tried: int, limit
     words = f"{claim.text} matches none of {laid} readings; what it counts is not known."
     if tried == laid:
         return words
-    return f"{words} {laid - tried} of them are wider than {percent(limit)} to either side and could match nothing."
+    return f"{words} {laid - tried} of them are too wide to match a number (more than {percent(limit)} to either side)."
 
 
 def _shown(readings: Sequence[Reading], claim: Number) -> str:

@@ -137,6 +137,11 @@ def test_the_example_of_the_disputed_claim_prints_every_figure(audit) -> None:
         assert figure in out, figure
     assert "39.6 delivered tokens per second" in out
     assert "39.6 events (steps) per second" in out
+    words = " ".join(out.split())
+    assert "14 % of numbers from 7.92 to 198 tok/s would match one of the 3 rules that can match." in words
+    assert "18 of them are too wide to match a number" in words
+    assert "log-uniform" not in out
+    assert "log-uniform" in audit("explain", FORK, *numbers, "--full")[1]
     code, out, _ = audit("explain", FORK, *numbers, "--chunks", "--json")
     assert [one["given"].split(",")[0] for one in json.loads(out)["explanations"]] == ["39.6 events (steps) per second"]
     code, out, _ = audit("explain", FORK, *numbers, "--acceptance-definition", "per_drafted")
