@@ -42,8 +42,9 @@ _QUESTIONS = (
 def init(post: str | None, out: str | None, claim_id: str | None, as_json: bool) -> None:
     """Draft a claim file from a pasted post or a few questions.
 
-    Takes what the post states, quotes the words beside each value, and lists what is left to ask the claimant. Without
-    --post it asks, on a terminal. An existing file is never overwritten.
+    Takes what the post states, quotes the words beside each value, and lists what is left to ask the claimant. Words
+    that could mean two things give no value: they are quoted among the questions. Without --post it asks, on a
+    terminal. An existing file is never overwritten.
     """
     from auditor.core.claimtypes import ID_RULE, is_identifier
     from auditor.core.draft import draft_claim

@@ -58,11 +58,11 @@ COMPARES = re.compile(
 )
 RIVAL = re.compile(
     r"\b(?:than|vs\.?|versus|compared\s(?:with|to)|unlike|beats?|beating|outperforms?|schneller\sals)"
-    r"\s(?P<mid>[^,;()\n]{0,60})$|\b(?:stock|vanilla|mainline|upstream)\s(?:[\w-]{1,12}\s)?$",
+    r"\s(?P<mid>[^,;()\n]{0,60})\Z|\b(?:stock|vanilla|mainline|upstream)[ \t](?:[\w-]{1,12}[ \t])?\Z",
     re.IGNORECASE,
 )
 """What stands before the name of a rival."""
-NO_RIVAL = re.compile(r"\b(?:with|on|using|at|for|in|while|and|mit|auf)\b", re.IGNORECASE)
+NO_RIVAL = re.compile(r"[.!?:]\s|\b(?:with|on|using|at|for|in|while|and|mit|auf)\b", re.IGNORECASE)
 """Words after which a name is no longer that of the rival."""
 STREAMS = re.compile(
     r"\b(?:concurrency|concurrent\srequests|batch(?:\ssize)?)\s?(?:=|:|of)?\s?(?P<after>\d{1,5})\b"

@@ -225,6 +225,8 @@ def test_a_basis_is_of_the_nearer_rate() -> None:
         ("SGLang vs vLLM: 40 tok/s", "SGLang", "vLLM"),
         ("40 tok/s on SGLang compared with 20 tok/s on Ollama", "SGLang", "Ollama"),
         ("faster than before with vLLM, 40 tok/s", "vLLM", None),
+        ("better than Ollama\nvLLM does 40 tok/s", "vLLM", "Ollama"),
+        ("better than Ollama. vLLM does 40 tok/s", "vLLM", "Ollama"),
     ],
 )
 def test_a_rival_is_not_the_engine(words: str, engine: str | None, rival: str | None) -> None:
