@@ -72,10 +72,15 @@ def _explained(found: Explanation) -> Iterator[Block]:
         yield Block("Witnesses", table=Table("What speaks for a rule", heads, rows))
     if found.backwards:
         order = (True, None, False)
-        rows = tuple(_backward(one) for one in sorted(found.backwards, key=lambda one: order.index(one.is_possible)))
+        ways = sorted(found.backwards, key=lambda one: order.index(one.is_possible))
+        heads = columns("Possible?", "What it takes")
         words = "What would have to be true for the claim to come from what was delivered."
-        table = Table("The claim run backwards", columns("Possible?", "What it takes"), rows)
+        open_ways = tuple(_backward(one) for one in ways if one.is_possible is not False)
+        table = Table("The claim run backwards", heads, open_ways) if open_ways else None
         yield Block("The claim run backwards", (words,), table=table)
+        if closed := tuple(_backward(one) for one in ways if one.is_possible is False):
+            table = Table("The claim run backwards: what does not fit", heads, closed)
+            yield Block(table=table, summary=f"{plural(len(closed), 'way')} in which it cannot have come about")
 
 
 def _alias(alias: Alias) -> str:

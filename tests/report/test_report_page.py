@@ -216,6 +216,19 @@ def test_the_headline_is_rounded_as_the_figures_are(tmp_path: Path, runs: dict[s
         assert "56.73 tok/s (55.5 to 57.97, 3 repeats)" in " ".join(text.split())
 
 
+def test_what_misses_the_claim_is_folded_away(runs: dict[str, Path]) -> None:
+    verdict = RunFolder(runs["spec"]).record("verdict.json", Verdict)
+    open_page = re.sub("<details>.*?</details>", "", page(runs["spec"]), flags=re.S)
+    section = re.search(r'<section id="counting".*?</section>', open_page, re.S)
+    assert section is not None
+    rules = re.search("Counting rules, the largest first.*?</table>", section[0], re.S)
+    assert rules is not None
+    shown = set(re.findall('<th scope="row"[^>]*><bdi>(.*?)</bdi>', rules[0])) - {"claimed"}
+    wanted = {one.name for one in verdict.bases if one.id in verdict.matching or one.id == verdict.claimed.judged_on}
+    assert wanted <= shown
+    assert shown < {one.name for one in verdict.bases if one.estimate}
+
+
 def test_whether_it_is_possible_is_said(runs: dict[str, Path]) -> None:
     ceiling = RunFolder(runs["spec"]).record("verdict.json", Verdict).ceiling
     assert ceiling is not None
