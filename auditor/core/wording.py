@@ -32,7 +32,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def plural(number: int, noun: str, several: str | None = None) -> str:
-    """`1 repeat`, `3 repeats`; `several` is the plural of a noun that does not end in s alone, or of a whole phrase."""
+    """`1 repeat`, `3 repeats`; `several` is the plural where an s alone does not make it."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
