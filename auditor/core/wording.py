@@ -48,7 +48,11 @@ def _rounded(value: float, digits: int) -> str:
     if abs(value) >= 1 and digits <= whole:
         return f"{value:,.0f}"
     text = f"{value:.{digits}g}"
-    return f"{float(text):,.{max(0, digits - whole)}f}".rstrip("0").rstrip(".") if abs(value) >= 1 else f"{Decimal(text):f}"
+    return (
+        f"{float(text):,.{max(0, digits - whole)}f}".rstrip("0").rstrip(".")
+        if abs(value) >= 1
+        else f"{Decimal(text):f}"
+    )
 
 
 def _side(value: float, mark: float) -> int:
