@@ -50,7 +50,7 @@ async def measure(
     adapters: Mapping[str, Adapter],
     striker: Striker,
     tokenizer: Tokenizer | None,
-    other_tokenizer: Tokenizer | None,
+    other_tokenizer: Tokenizer | None = None,
     before: Callable[[RunFacts], None],
     watch: Watch | None,
     on_round: OnRound | None = None,

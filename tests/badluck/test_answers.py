@@ -142,7 +142,7 @@ def test_attempts_are_recorded(ran):
     [
         ("nodone", "ended without [DONE]"),
         ("nan", "held NaN or Infinity"),
-        ("nojson", "2 events were not JSON objects"),
+        ("nojson", "2 events passed over: no JSON object"),
         ("inside", "ended inside an event"),
     ],
 )

@@ -192,11 +192,11 @@ def test_what_did_not_come_to_its_end(events: list[Any], how: str | None, status
 @pytest.mark.parametrize(
     ("event", "note"),
     [
-        (b'{"choices": [{"delta": {"content": "a"}, "logprob": NaN}]}', "1 events held NaN or Infinity"),
-        (b"[1, 2]", "1 events were not JSON objects"),
-        (b'{"choices": [', "1 events were not JSON objects"),
-        (b"[" * 100_000, "1 events were not JSON objects"),
-        (b"\xff\xfe", "1 events were not JSON objects"),
+        (b'{"choices": [{"delta": {"content": "a"}, "logprob": NaN}]}', "1 event held NaN or Infinity"),
+        (b"[1, 2]", "1 event passed over: no JSON object"),
+        (b'{"choices": [', "1 event passed over: no JSON object"),
+        (b"[" * 100_000, "1 event passed over: no JSON object"),
+        (b"\xff\xfe", "1 event passed over: no JSON object"),
     ],
 )
 def test_events_that_are_none_are_passed_over_and_noted(event: bytes, note: str) -> None:

@@ -77,7 +77,7 @@ def test_numbers_alone_and_the_exit_codes():
     assert with_row.return_value == 3
     unknown = run("--gpu", "rtx-509", "--model", "llama-3.3-70b", "--value", "1")
     assert unknown.return_value == 4
-    assert "near it: rtx-5090" in unknown.output
+    assert "near it: rtx-5090" in " ".join(unknown.output.split())
 
 
 def test_json_is_one_document_on_standard_output():

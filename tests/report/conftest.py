@@ -63,9 +63,9 @@ def any_run(request: pytest.FixtureRequest, runs: dict[str, Path]) -> Path:
     return runs[request.param]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
-    """Chromium, driven by Playwright."""
+    """Chromium, driven by Playwright, whose event loop runs in this thread until the module ends."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
     if path is None:
