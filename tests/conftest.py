@@ -27,6 +27,7 @@ def pytest_configure() -> None:
     settings.load_profile("house")
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]
+    os.environ["COLUMNS"] = "80"  # text is wrapped to the terminal, and tests read it
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
