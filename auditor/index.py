@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from auditor.audit import Result
-from auditor.core import folder as names
 from auditor.core.folder import RunFolder
 from auditor.core.ledger import ExchangeLedger
 from auditor.core.record import sha256
@@ -116,8 +115,3 @@ def _artefact(folder: Path, name: str, digest: str) -> ArtefactRow:
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-def manifest_name() -> str:
-    """Name of the manifest within a run folder."""
-    return names.MANIFEST
