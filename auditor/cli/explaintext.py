@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from auditor.cli.columns import Row, table
 from auditor.core.aliases import ends_of
 from auditor.core.bases import BasisValue
 from auditor.core.chance import RANGE
@@ -11,7 +12,6 @@ from auditor.core.explanation import Backward, Explanation, Reading
 from auditor.core.wording import figure, percent, span
 
 WIDTH = 110
-Row = tuple[str, ...]
 _BESIDE = {
     "meets": "matches",
     "meets once": "matches, no interval",
@@ -62,7 +62,7 @@ def _by_definition(found: Explanation, marks: tuple[float, float]) -> list[str]:
         definition = (reading.definition or "").replace("_", " ")
         name, last = "" if reading.name == last else reading.name, reading.name
         rows.append((name, definition, *ends, _interval(reading, marks), _beside(reading)))
-    return _table(rows, right=(2, 3))
+    return table(rows, right=(2, 3))
 
 
 def _nearest(found: Explanation, marks: tuple[float, float]) -> list[str]:
@@ -85,7 +85,7 @@ def _nearest(found: Explanation, marks: tuple[float, float]) -> list[str]:
     missing = sum(reading.state == "not counted" for reading in found.readings)
     more = [f"{hidden} more rules miss it" if hidden else "", f"{missing} could not be counted" if missing else ""]
     said = [words for words in more if words]
-    return _table(rows, right=(1,)) + ([f"  {'; '.join(said)}."] if said else [])
+    return table(rows, right=(1,)) + ([f"  {'; '.join(said)}."] if said else [])
 
 
 def bases_text(values: Sequence[BasisValue], readings: Sequence[Reading], number: Number | None, cell: str) -> str:
@@ -110,7 +110,7 @@ def bases_text(values: Sequence[BasisValue], readings: Sequence[Reading], number
                 f"{value.name}: {value.formula}",
             )
         )
-    lines = [f"Cell {cell}; claimed: {number.text if number else 'no number'}.", "", *_table(rows, right=(1,))]
+    lines = [f"Cell {cell}; claimed: {number.text if number else 'no number'}.", "", *table(rows, right=(1,))]
     if missing:
         lines += ["", "Not counted:"]
         for reason, names in missing.items():
@@ -157,19 +157,6 @@ def _factor(reading: Reading) -> str:
 
 def _beside(reading: Reading) -> str:
     return _BESIDE[reading.state]
-
-
-def _table(rows: Sequence[Row], right: tuple[int, ...] = ()) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            if width
-        ]
-        lines.append(f"  {'  '.join(cells)}".rstrip())
-    return lines
 
 
 def _wrapped(words: str, indent: str = "") -> list[str]:

@@ -324,7 +324,7 @@ def test_sglang_attention_data_parallel_shares_the_cards() -> None:
         ("/home/alice/models/glm", "glm"),
         ("C:\\Users\\alice\\m.gguf", "m.gguf"),
         ("~/m/", "m"),
-        ("/root/.cache/huggingface/hub/models--zai-org--GLM-5/snapshots/0123", "zai-org/GLM-5"),
+        ("/home/bob/.cache/huggingface/hub/models--zai-org--GLM-5/snapshots/0123", "zai-org/GLM-5"),
         (None, None),
     ],
 )
