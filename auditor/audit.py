@@ -21,21 +21,21 @@ from auditor.capture.recount import load_tokenizer
 from auditor.capture.striking import Striker
 from auditor.capture.telemetry import Sampler
 from auditor.core import folder as names
-from auditor.core.account import Account, account_for
 from auditor.core.adapter import Adapter
 from auditor.core.address import public_url
-from auditor.core.claim import Case, Claim
+from auditor.core.claim.claim import Case, Claim
+from auditor.core.counting.account import Account, account_for
+from auditor.core.counting.rounds import scrape_lines
+from auditor.core.counting.tokenlog import to_jsonl, token_lines
 from auditor.core.facts import Api, RunFacts, ServerFacts
 from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write
 from auditor.core.hardware import HostHardware
 from auditor.core.hardware.judged import with_hardware
-from auditor.core.judge import judge
-from auditor.core.plan import Plan
-from auditor.core.planning import Wishes, make_plan, make_rehearsal
+from auditor.core.judging.judge import judge
+from auditor.core.judging.verdict import RunSummary, Verdict
+from auditor.core.plan.making import Wishes, make_plan, make_rehearsal
+from auditor.core.plan.plan import Plan
 from auditor.core.record import canonical_json, sha256
-from auditor.core.rounds import scrape_lines
-from auditor.core.tokenlog import to_jsonl, token_lines
-from auditor.core.verdict import RunSummary, Verdict
 from auditor.errors import AuditError, EvidenceError, InterruptedRunError, ServerError, UsageError
 from auditor.report.page import write_report
 from auditor.review.runlog import LogTail

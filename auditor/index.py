@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from auditor.audit import Result
+from auditor.core.counting.ledger import ExchangeLedger
 from auditor.core.folder import RunFolder
-from auditor.core.ledger import ExchangeLedger
+from auditor.core.judging.summary import line_decode_rate
+from auditor.core.judging.verdict import Verdict
 from auditor.core.record import sha256
-from auditor.core.summary import line_decode_rate
-from auditor.core.verdict import Verdict
 from auditor.db.rows import ArtefactRow, ExchangeRow, FindingRow, LedgerRow, RunRow, ServerRow, VerdictRow
 from auditor.db.store import open_store
 from auditor.errors import AuditError

@@ -1,7 +1,7 @@
 """The words of the trade: one name, one symbol, one unit, one formula each.
 
 Every time is an integer number of nanoseconds and its name ends in `_ns`. Nothing here computes; the formulas are
-implemented once, in `auditor.core.ledger` and `auditor.core.bases`, and named here for reports and documentation.
+implemented once, in `auditor.core.counting.ledger` and `auditor.core.bases`, and named here for reports and docs.
 """
 
 from dataclasses import dataclass

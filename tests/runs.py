@@ -17,16 +17,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from auditor.core.account import Account, account_for
-from auditor.core.counting import Counted
-from auditor.core.evidence import Evidence, assemble
+from auditor.core.counting.account import Account, account_for
+from auditor.core.counting.evidence import Evidence, assemble
+from auditor.core.counting.exchange import Counted
 from auditor.core.facts import Fact, HostFacts, RunFacts, ServerFacts, known
 from auditor.core.folder import CLAIM, FACTS, PLAN, RECOUNT, RUN, WIRE, Recount, RunRecord
-from auditor.core.http1 import ResponseReader
-from auditor.core.plan import Cell, Plan, Role
-from auditor.core.prompts import Message, Prompt
+from auditor.core.plan.plan import Cell, Plan, Role
+from auditor.core.plan.prompts import Message, Prompt
 from auditor.core.record import sha256
-from auditor.core.wire import Kind, WireRecord, frame
+from auditor.core.wire.http1 import ResponseReader
+from auditor.core.wire.log import Kind, WireRecord, frame
 from auditor.servers import load_adapters
 
 RECORDED = Path(__file__).parent / "data" / "recorded"

@@ -10,13 +10,13 @@ import httpx
 from auditor.capture.sending import Reply, patiently, send
 from auditor.capture.stream import CapturingTransport, Flight
 from auditor.core.adapter import Adapter, Question, Route
-from auditor.core.chunks import DONE, ChunkError, read_chunk
-from auditor.core.evidence import reader_of
+from auditor.core.counting.evidence import reader_of
 from auditor.core.facts import Fact, FactName, ServerFacts
-from auditor.core.http1 import Head
-from auditor.core.plan import Plan, Request
-from auditor.core.prompts import Message
-from auditor.core.textcheck import FIELDS
+from auditor.core.judging.textcheck import FIELDS
+from auditor.core.plan.plan import Plan, Request
+from auditor.core.plan.prompts import Message
+from auditor.core.wire.chunks import DONE, ChunkError, read_chunk
+from auditor.core.wire.http1 import Head
 from auditor.errors import ServerError, UsageError
 
 _REFUSES_FIELDS = (400, 422)

@@ -20,7 +20,7 @@ from auditor.core import folder as names
 from auditor.core.adapter import Adapter
 from auditor.core.facts import RunFacts
 from auditor.core.folder import write
-from auditor.core.plan import Plan, token_count
+from auditor.core.plan.plan import Plan, token_count
 from auditor.errors import AuditError
 
 Watch = Callable[[Monitor], Any]

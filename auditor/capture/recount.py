@@ -12,12 +12,12 @@ import httpx
 from auditor.capture.asking import Target
 from auditor.capture.stream import Flight
 from auditor.core import folder as names
-from auditor.core.account import final_attempts
-from auditor.core.evidence import assemble, read_response
+from auditor.core.counting.account import final_attempts
+from auditor.core.counting.evidence import assemble, read_response
+from auditor.core.counting.reading import read_stream
 from auditor.core.folder import Recount
-from auditor.core.plan import Plan
-from auditor.core.reading import read_stream
-from auditor.core.wire import read_wire
+from auditor.core.plan.plan import Plan
+from auditor.core.wire.log import read_wire
 from auditor.errors import UsageError
 
 

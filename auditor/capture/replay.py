@@ -14,8 +14,8 @@ from auditor.capture.asking import Target, body_of
 from auditor.capture.sending import Reply, patiently, send
 from auditor.capture.stream import LIMIT_BYTES, Flight
 from auditor.capture.wirelog import WireWriter
-from auditor.core.counters import Counters
-from auditor.core.plan import Plan, Request, Round, schedule
+from auditor.core.counting.counters import Counters
+from auditor.core.plan.plan import Plan, Request, Round, schedule
 
 GIVE_UP_AFTER = 3
 """Requests that fail one after the other before the run is given up."""

@@ -12,8 +12,8 @@ import orjson
 
 from auditor.capture.stream import Flight
 from auditor.core.address import public_url
-from auditor.core.evidence import not_a_stream
-from auditor.core.http1 import Head
+from auditor.core.counting.evidence import not_a_stream
+from auditor.core.wire.http1 import Head
 from auditor.errors import ServerError, UsageError
 
 MAX_ATTEMPTS = 5

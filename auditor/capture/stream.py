@@ -17,10 +17,10 @@ from auditor.capture.connection import Connection, keep_stamping
 from auditor.capture.failures import map_error
 from auditor.capture.heads import origin, request_head, struck_head
 from auditor.capture.wirelog import WireWriter
-from auditor.core.evidence import is_event_stream, reader_of
-from auditor.core.http1 import ResponseReader
-from auditor.core.ndjson import LineReader
-from auditor.core.wire import Kind
+from auditor.core.counting.evidence import is_event_stream, reader_of
+from auditor.core.wire.http1 import ResponseReader
+from auditor.core.wire.log import Kind
+from auditor.core.wire.ndjson import LineReader
 
 CONNECT_TIMEOUT_S = 10.0
 LIMIT_BYTES = 32 << 20

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from auditor.capture.striking import Striker
-from auditor.core.wire import Kind, WireRecord, frame
+from auditor.core.wire.log import Kind, WireRecord, frame
 from auditor.errors import AuditError
 
 FLUSH_S = 0.5

@@ -25,7 +25,7 @@ def bases(run: str, cell: str | None, reports: str, as_json: bool) -> None:
     """
     from auditor.cli.cells import measured_cell
     from auditor.cli.explaintext import bases_text
-    from auditor.core.explain import number_of, reading_of
+    from auditor.core.explain.matching import number_of, reading_of
     from auditor.core.folder import RunFolder
 
     folder = run_folder(run, reports)

@@ -10,7 +10,7 @@ from auditor.cli.output import Output, json_option
 from auditor.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from auditor.core.claim import Case
+    from auditor.core.claim.claim import Case
     from auditor.core.physics.figures import Figures
 
 _EPILOG = """\b
@@ -93,7 +93,7 @@ def _laid_over(data: dict[str, Any], numbers: dict[str, Any]) -> "Case":
     """What is stated with the numbers given laid over it; raises UsageError for what a claim may not say."""
     from pydantic import ValidationError
 
-    from auditor.core.claim import Case
+    from auditor.core.claim.claim import Case
 
     def put(part: str, **values: Any) -> None:
         given = {field: value for field, value in values.items() if value is not None}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from auditor.cli.columns import Row, table, wrapped
-from auditor.core.ceiling import Ceiling, Line, Reading, Span
+from auditor.core.judging.ceiling import Ceiling, Line, Reading, Span
 from auditor.core.wording import figure, percent, span
 
 _POSSIBLE = {True: "possible", False: "impossible", None: "no bound"}

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from auditor.core.bases import BasisValue, Extras, Load, bases_of
-from auditor.core.claim import Case
+from auditor.core.claim.claim import Case
+from auditor.core.counting.ledger import CellLedger, Ledger
 from auditor.core.folder import LEDGER, RunFolder
-from auditor.core.ledger import CellLedger, Ledger
 from auditor.errors import UsageError
 
 

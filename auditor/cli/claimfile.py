@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from auditor.core.claim import Claim, parse_claim
-from auditor.core.claimtext import MAX_BYTES
-from auditor.core.claimtypes import is_identifier
+from auditor.core.claim.claim import Claim, parse_claim
+from auditor.core.claim.text import MAX_BYTES
+from auditor.core.claim.types import is_identifier
 from auditor.errors import ClaimError, UsageError
 
 

@@ -11,7 +11,7 @@ from auditor.cli.output import Output, json_option
 from auditor.errors import AuditError, ClaimError, Exit, UsageError
 
 if TYPE_CHECKING:
-    from auditor.core.claim import Claim
+    from auditor.core.claim.claim import Claim
     from auditor.db.store import Store
 
 _EPILOG = """\b
@@ -32,7 +32,7 @@ def claims() -> None:
 @click.pass_context
 def validate(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
     """Check claim files, and say everything that is wrong with them."""
-    from auditor.core.claimerrors import MAX_ERRORS
+    from auditor.core.claim.errors import MAX_ERRORS
 
     output = Output(as_json)
     results = _checked(files)
@@ -63,7 +63,7 @@ def show(name: str, row: str | None, database: str | None, as_json: bool) -> Non
     """
     from auditor.cli.claimfile import find_claim
     from auditor.cli.claimshow import claim_text, terminal_width
-    from auditor.core.questions import questions_for
+    from auditor.core.claim.questions import questions_for
 
     claim, _ = find_claim(name, database)
     cases = claim.cases() if row is None else (claim.case(row),)
@@ -92,8 +92,8 @@ def schema(markdown: bool, as_json: bool) -> None:
     """Print the JSON Schema of a claim file, for editors."""
     import json
 
-    from auditor.core.claim import claim_schema
-    from auditor.core.claimdoc import field_tables
+    from auditor.core.claim.claim import claim_schema
+    from auditor.core.claim.doc import field_tables
 
     if markdown and not as_json:
         click.echo(field_tables(), nl=False)
@@ -214,7 +214,7 @@ def _checked(files: tuple[str, ...]) -> list[dict[str, Any]]:
     """What was found in each file; two files with one id are an error of the second."""
     from auditor.cli.claimfile import read_text
     from auditor.cli.claimshow import is_without_number
-    from auditor.core.claim import parse_claim, problems_of
+    from auditor.core.claim.claim import parse_claim, problems_of
 
     seen: dict[str, str] = {}
     results = []

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from auditor.core.claim import Case, Claim
-from auditor.core.questions import questions_for
+from auditor.core.claim.claim import Case, Claim
+from auditor.core.claim.questions import questions_for
 
 _PARTS = ("hardware", "model", "engine", "speculation", "reported", "workload", "server")
 _LABEL = 28

@@ -9,7 +9,7 @@ from auditor.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from auditor.core.facts import ServerFacts
-    from auditor.core.traps import Evidence, Known, TrapFinding
+    from auditor.core.judging.traps import Evidence, Known, TrapFinding
     from auditor.reference.traps import Rule
     from auditor.review.traplog import TrapLog
 
@@ -54,7 +54,7 @@ def doctor(
     not seen: no trap found does not mean that there is none. Nothing is measured, and no more of the log is shown than
     what a rule matched.
     """
-    from auditor.core.traps import find_traps
+    from auditor.core.judging.traps import find_traps
     from auditor.review.traplog import read_trap_log
 
     if server is None and server_log is None:
@@ -97,7 +97,7 @@ def _bytes(file: str) -> bytes:
 
 
 def _capability(gpu: str | None) -> str | None:
-    from auditor.core.traps import capability_of
+    from auditor.core.judging.traps import capability_of
 
     if gpu is None:
         return None
@@ -125,7 +125,7 @@ def _asked(address: str, api_key: str | None, model: str | None) -> "ServerFacts
 
 def _known(asked: "ServerFacts | None", log: "TrapLog | None", stated: str | None) -> "Known":
     """What the server says now goes before what its log says; a stated GPU before both."""
-    from auditor.core.traps import Known, capability_of
+    from auditor.core.judging.traps import Known, capability_of
 
     reading = log.reading if log else None
     facts = {name: fact for name, fact in (reading.facts if reading else {}).items() if fact.value is not None}

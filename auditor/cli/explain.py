@@ -12,8 +12,8 @@ from auditor.cli.output import Output, json_option
 from auditor.errors import UsageError
 
 if TYPE_CHECKING:
-    from auditor.core.claim import Case
-    from auditor.core.explanation import Explanation
+    from auditor.core.claim.claim import Case
+    from auditor.core.explain.record import Explanation
 
 _EPILOG = """\b
 Examples:
@@ -87,9 +87,9 @@ def explain(
 
 def _from_run(case: "Case", folder: Path, key: str | None, numbers: dict[str, Any]) -> "list[Explanation]":
     from auditor.cli.cells import measured_cell
-    from auditor.core.explaincell import explain_cell
+    from auditor.core.explain.cell import explain_cell
     from auditor.core.folder import RunFolder
-    from auditor.core.judge import judged_basis
+    from auditor.core.judging.judge import judged_basis
 
     given = [name for name in _OF_NUMBERS if numbers[name] is not None]
     if given or numbers["chunks"]:
@@ -110,11 +110,11 @@ def _from_run(case: "Case", folder: Path, key: str | None, numbers: dict[str, An
 
 
 def _from_numbers(case: "Case", cell: str | None, numbers: dict[str, Any]) -> "list[Explanation]":
-    from auditor.core.claim import AcceptanceDefinition
-    from auditor.core.explain import Number
-    from auditor.core.given import Given
-    from auditor.core.numbers import from_numbers
-    from auditor.core.plan import MAX_HALF_WIDTH
+    from auditor.core.claim.claim import AcceptanceDefinition
+    from auditor.core.explain.given import Given
+    from auditor.core.explain.matching import Number
+    from auditor.core.explain.numbers import from_numbers
+    from auditor.core.plan.plan import MAX_HALF_WIDTH
 
     if cell is not None:
         raise UsageError("--cell goes with --run", remedy="leave it out")

@@ -4,11 +4,11 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from auditor.cli.columns import Row, table
-from auditor.core.aliases import ends_of
 from auditor.core.bases import BasisValue
-from auditor.core.chance import RANGE
-from auditor.core.explain import Number
-from auditor.core.explanation import Backward, Explanation, Reading
+from auditor.core.explain.aliases import ends_of
+from auditor.core.explain.chance import RANGE
+from auditor.core.explain.matching import Number
+from auditor.core.explain.record import Backward, Explanation, Reading
 from auditor.core.wording import figure, percent, span
 
 WIDTH = 110

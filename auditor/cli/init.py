@@ -10,7 +10,7 @@ from auditor.cli.output import Output, json_option
 from auditor.errors import UsageError
 
 if TYPE_CHECKING:
-    from auditor.core.postscan import Stated
+    from auditor.core.post.scan import Stated
 
 _EPILOG = """\b
 Exit codes:
@@ -46,8 +46,8 @@ def init(post: str | None, out: str | None, claim_id: str | None, as_json: bool)
     that could mean two things give no value: they are quoted among the questions. Without --post it asks, on a
     terminal. An existing file is never overwritten.
     """
-    from auditor.core.claimtypes import ID_RULE, is_identifier
-    from auditor.core.draft import draft_claim
+    from auditor.core.claim.types import ID_RULE, is_identifier
+    from auditor.core.post.draft import draft_claim
 
     output = Output(as_json)
     if claim_id is not None and not is_identifier(claim_id):
@@ -73,7 +73,7 @@ def init(post: str | None, out: str | None, claim_id: str | None, as_json: bool)
 
 def _post(path: str) -> str:
     from auditor.cli.claimfile import read_text
-    from auditor.core.postscan import MAX_POST
+    from auditor.core.post.scan import MAX_POST
 
     text = read_text(path)
     if not text.strip():
@@ -85,8 +85,8 @@ def _post(path: str) -> str:
 
 def _asked() -> "tuple[str, str | None, tuple[Stated, ...]]":
     """The words, the title and the answers of someone at a terminal."""
-    from auditor.core.postfields import placed
-    from auditor.core.postrates import scan_post
+    from auditor.core.post.fields import placed
+    from auditor.core.post.rates import scan_post
 
     click.echo("An empty answer leaves a field out.", err=True)
     title = _line("The claim in one line") or None
@@ -108,8 +108,8 @@ def _asked() -> "tuple[str, str | None, tuple[Stated, ...]]":
 
 def _answer(field: str, question: str) -> "Stated | None":
     """One answer, asked again until a claim may hold it; None if it is empty."""
-    from auditor.core.draft import problem_with
-    from auditor.core.postscan import Stated
+    from auditor.core.post.draft import problem_with
+    from auditor.core.post.scan import Stated
 
     while text := _line(question):
         answer = Stated(field, text, "answered")

@@ -58,7 +58,7 @@ def _converted(lines: bytes, form: str) -> bytes:
     """The JSON lines as they are, as CSV, or as Parquet."""
     import orjson
 
-    from auditor.core.tokenlog import FIELDS
+    from auditor.core.counting.tokenlog import FIELDS
 
     if form == "jsonl":
         return lines
@@ -76,7 +76,7 @@ def _parquet(rows: list[dict[str, object]]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from auditor.core.tokenlog import FIELDS
+    from auditor.core.counting.tokenlog import FIELDS
 
     words = ("cell", "prompt", "text", "phase")
     schema = pa.schema([(name, pa.string() if name in words else pa.int64()) for name in FIELDS])

@@ -8,7 +8,7 @@ from auditor.cli.options import database_option
 from auditor.cli.output import Output, json_option
 
 if TYPE_CHECKING:
-    from auditor.core.claim import Case
+    from auditor.core.claim.claim import Case
     from auditor.core.enginelogs import Interval
 
 EPILOG = """\b

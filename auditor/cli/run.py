@@ -184,9 +184,9 @@ def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out
 
 
 def _wishes(options: dict[str, Any]) -> Any:
-    from auditor.core.planning import Wishes
-    from auditor.core.promptfile import read_prompts
-    from auditor.core.prompts import Prompt
+    from auditor.core.plan.making import Wishes
+    from auditor.core.plan.promptfile import read_prompts
+    from auditor.core.plan.prompts import Prompt
 
     prompts: tuple[Prompt, ...] = ()
     if options["prompts"]:
@@ -217,10 +217,10 @@ def _further(wishes: Any, options: dict[str, Any], case: Any, claim: bytes) -> A
     from dataclasses import replace
 
     from auditor.cli.judge import run_folder
-    from auditor.core.discrimination import discrimination_of
+    from auditor.core.explain.discrimination import discrimination_of
     from auditor.core.folder import VERDICT, RunFolder
+    from auditor.core.judging.verdict import Verdict
     from auditor.core.record import sha256
-    from auditor.core.verdict import Verdict
 
     path = run_folder(options["discriminate"], options["reports"])
     folder = RunFolder(path)
@@ -267,7 +267,7 @@ def _command(seed: int) -> str:
 
 def _dry_run(job: Any, out: Output) -> int:
     from auditor import audit
-    from auditor.core.plan import request_count, schedule, token_count
+    from auditor.core.plan.plan import request_count, schedule, token_count
     from auditor.core.wording import plural
 
     facts, plan = audit.plan_only(job)

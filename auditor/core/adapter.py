@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from auditor.core.counters import Counters
+from auditor.core.counting.counters import Counters
 from auditor.core.facts import Api, Fact, FactName
+from auditor.core.plan.prompts import Message
 from auditor.core.probing import Answers
-from auditor.core.prompts import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,17 @@ import orjson
 from pydantic import ValidationError
 
 from auditor.core.bases.kinds import Recounted
-from auditor.core.claim import Case, Claim, parse_claim
-from auditor.core.evidence import Evidence, assemble
-from auditor.core.explanation import Witness
+from auditor.core.claim.claim import Case, Claim, parse_claim
+from auditor.core.counting.evidence import Evidence, assemble
+from auditor.core.explain.record import Witness
 from auditor.core.facts import RunFacts
 from auditor.core.hardware import HostHardware
 from auditor.core.hardware.telemetry import Sample, read_telemetry
-from auditor.core.plan import Plan
+from auditor.core.judging.witnessfile import WitnessFile, witnesses_in
+from auditor.core.plan.plan import Plan
 from auditor.core.record import Record, sha256
 from auditor.core.runlog import RunLog, Timeline, timeline_of
-from auditor.core.wire import read_wire
-from auditor.core.witnessfile import WitnessFile, witnesses_in
+from auditor.core.wire.log import read_wire
 from auditor.errors import AuditError, EvidenceError, UsageError
 
 CLAIM, PLAN, FACTS, HARDWARE, TELEMETRY, RUN, WIRE, RECOUNT, SERVER_LOG, SERVER_LOG_RECORD = (

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from auditor.core.counting.ledger import CellLedger
 from auditor.core.enginelogs import Artefact, Interval, LogReader, LogReading, Scope
 from auditor.core.enginelogs.result import SignSeen
 from auditor.core.facts import Fact, FactName, RunFacts
-from auditor.core.ledger import CellLedger
 from auditor.core.record import Record
 
 

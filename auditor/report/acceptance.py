@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from auditor.core.ledger import ExchangeLedger, Ledger
-from auditor.core.verdict import CellSummary, Verdict
+from auditor.core.counting.ledger import ExchangeLedger, Ledger
+from auditor.core.judging.verdict import CellSummary, Verdict
 from auditor.core.wording import plural
 from auditor.report.rates import marks_of
 from auditor.report.shown import NOT_KNOWN, count, figure, percent

@@ -1,9 +1,9 @@
 """The sections around the numbers: what was compared, the checks, what is not known, how to repeat it, the files."""
 
-from auditor.core.compare import Comparison
 from auditor.core.facts import RunFacts
-from auditor.core.plan import Plan, kinds_of
-from auditor.core.verdict import Finding, Verdict
+from auditor.core.judging.compare import Comparison
+from auditor.core.judging.verdict import Finding, Verdict
+from auditor.core.plan.plan import Plan, kinds_of
 from auditor.core.wording import plural
 from auditor.report.shown import NOT_KNOWN, count, plain
 from auditor.report.views import Block, Cell, Row, Section, Table, cells, columns

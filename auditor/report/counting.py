@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from auditor.core.bases import BasisValue
-from auditor.core.explanation import Alias, Backward, Explanation, Witness
-from auditor.core.verdict import Verdict
+from auditor.core.explain.record import Alias, Backward, Explanation, Witness
+from auditor.core.judging.verdict import Verdict
 from auditor.core.wording import plural
 from auditor.report.rates import (
     LONG,

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from auditor.core.ledger import Ledger
+from auditor.core.counting.ledger import Ledger
 from auditor.core.wording import plural
 from auditor.report.shown import NOT_KNOWN, count, milliseconds
 from auditor.report.tokens import TokenDigest

@@ -2,8 +2,8 @@
 
 import re
 
-from auditor.core.ledger import Ledger
-from auditor.core.verdict import Verdict
+from auditor.core.counting.ledger import Ledger
+from auditor.core.judging.verdict import Verdict
 from auditor.report.rates import NOT_COMPARABLE, factor, interval, is_comparable, marks_of, measured_words, span
 from auditor.report.shown import NOT_KNOWN, figure
 from auditor.report.views import Head, Tile

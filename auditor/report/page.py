@@ -8,9 +8,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from auditor.core import folder as names
+from auditor.core.counting.ledger import Ledger
 from auditor.core.folder import RunFolder, write
-from auditor.core.ledger import Ledger
-from auditor.core.verdict import Verdict
+from auditor.core.judging.verdict import Verdict
 from auditor.report.charts import draw_all
 from auditor.report.tokens import read_tokens
 from auditor.report.view import Source, make_view

@@ -1,7 +1,7 @@
 """Is the claim possible on its hardware at all? What the record of the ceiling says, in a few lines."""
 
-from auditor.core.ceiling import Ceiling, Line
-from auditor.core.verdict import Verdict
+from auditor.core.judging.ceiling import Ceiling, Line
+from auditor.core.judging.verdict import Verdict
 from auditor.core.wording import plural
 from auditor.core.wording import span as between
 from auditor.report.shown import NOT_KNOWN, figure, percent

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from auditor.core.bases import BasisValue
+from auditor.core.judging.verdict import CellSummary, Claimed, Verdict
 from auditor.core.stats import Estimate
-from auditor.core.verdict import CellSummary, Claimed, Verdict
 from auditor.core.wording import plural
 from auditor.report.shown import NOT_KNOWN, figure, numbers_in
 from auditor.report.views import Cell

@@ -1,6 +1,6 @@
 """Where the rest went: what was delivered beside what was drafted and never delivered, and whether it adds up."""
 
-from auditor.core.verdict import CellSummary, Verdict
+from auditor.core.judging.verdict import CellSummary, Verdict
 from auditor.report.shown import NOT_KNOWN
 from auditor.report.views import Block, Chart, Key, Section, Table, cells, columns
 from auditor.terms import Outcome

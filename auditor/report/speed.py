@@ -1,7 +1,7 @@
 """The sections on speed: claimed against delivered, and whether speculation helps."""
 
 from auditor.core.bases import BasisValue
-from auditor.core.verdict import Verdict
+from auditor.core.judging.verdict import Verdict
 from auditor.report.rates import interval, interval_row, label_of, marks_of, rate_cell, short_text, span
 from auditor.report.shown import NOT_KNOWN, figure
 from auditor.report.views import Block, Cell, Chart, Row, Section, Table, cells, columns

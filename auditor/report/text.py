@@ -8,7 +8,7 @@ from pathlib import Path
 
 from auditor.core.bases import BasisValue
 from auditor.core.folder import VERDICT, RunFolder
-from auditor.core.verdict import Finding, Verdict
+from auditor.core.judging.verdict import Finding, Verdict
 from auditor.core.wording import plural
 from auditor.report.head import MEANINGS, flags_of, sentence_of
 from auditor.report.possible import ceiling_words

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
+from auditor.core.counting.ledger import ExchangeLedger, Ledger
 from auditor.core.folder import TOKENS
-from auditor.core.ledger import ExchangeLedger, Ledger
 from auditor.errors import EvidenceError
 
 

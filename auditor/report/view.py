@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from auditor.core.counting.ledger import Ledger
 from auditor.core.facts import RunFacts
-from auditor.core.ledger import Ledger
-from auditor.core.plan import Plan
-from auditor.core.verdict import Verdict
+from auditor.core.judging.verdict import Verdict
+from auditor.core.plan.plan import Plan
 from auditor.report.acceptance import acceptance_section
 from auditor.report.context import (
     compared_section,

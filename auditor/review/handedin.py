@@ -4,11 +4,11 @@ import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 
+from auditor.core.counting.evidence import assemble
 from auditor.core.enginelogs.ofclaim import of_claim
-from auditor.core.evidence import assemble
 from auditor.core.folder import SERVER_LOG, SERVER_LOG_RECORD, WIRE, WITNESSES, RunFolder, write
-from auditor.core.wire import Kind, read_wire
-from auditor.core.witnessfile import WitnessFile
+from auditor.core.judging.witnessfile import WitnessFile
+from auditor.core.wire.log import Kind, read_wire
 from auditor.errors import UsageError
 from auditor.review.runlog import Border, keep, opened
 from auditor.review.serverlog import read_server_log

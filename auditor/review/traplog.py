@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from auditor.core.enginelogs import Artefact, LogReader, LogReading
-from auditor.core.traps import TrapReader
+from auditor.core.judging.traps import TrapReader
 from auditor.errors import UsageError
 from auditor.reference.traps import Rule
 from auditor.review.serverlog import Lines, lines_of

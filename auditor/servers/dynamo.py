@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from auditor.core.adapter import Adapter, absent, nominal
-from auditor.core.counters import Counters, read_counters
+from auditor.core.counting.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import launch_facts, told
 from auditor.core.probing import Answers
-from auditor.core.prometheus import Sample, samples
+from auditor.core.wire.prometheus import Sample, samples
 
 _FRONTEND = "dynamo_frontend_"
 _DRAFTS = (

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from auditor.core.adapter import Adapter, Details, absent, exact, nominal
-from auditor.core.counters import Counters, read_counters
+from auditor.core.counting.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, launch_facts, public_path, resolved, told, whole
 from auditor.core.probing import Answers
-from auditor.core.prometheus import Sample, samples
+from auditor.core.wire.prometheus import Sample, samples
 
 _SERIES = "lmdeploy:"
 _DRAFTS = "lmdeploy:spec_decode_num_drafts_total"

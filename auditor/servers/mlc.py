@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from auditor.core.adapter import Adapter, Details, absent, exact, nominal
-from auditor.core.counters import Counters
+from auditor.core.counting.counters import Counters
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, figures, launch_facts, whole
 from auditor.core.probing import Answers

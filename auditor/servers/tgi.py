@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from auditor.core.adapter import Adapter, Question, Route, Shape, absent, exact, nominal
-from auditor.core.counters import Counters, read_counters
+from auditor.core.counting.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, unknown
 from auditor.core.observed import dig, launch_facts, public_path, told, whole
 from auditor.core.probing import Answers

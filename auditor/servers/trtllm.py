@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 
 from auditor.core.adapter import Adapter, Details, absent, exact, nominal
-from auditor.core.counters import Counters, read_counters
+from auditor.core.counting.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, figures, launch_facts, public_path, resolved, told, whole
 from auditor.core.probing import Answers
-from auditor.core.prometheus import samples
+from auditor.core.wire.prometheus import samples
 
 PROMETHEUS, ITERATIONS = "/prometheus/metrics", "/metrics"
 _SERIES = "trtllm_"

@@ -200,8 +200,8 @@ def test_reports_on_a_file_system_that_is_read_only(tool, model):
 
 def test_a_run_folder_that_exists_is_left_alone(tmp_path, model, monkeypatch):
     from auditor import audit
-    from auditor.core.claim import parse_claim
-    from auditor.core.planning import Wishes
+    from auditor.core.claim.claim import parse_claim
+    from auditor.core.plan.making import Wishes
     from auditor.errors import UsageError
 
     text = b"schema: 1\nid: small\ntitle: A small claim\n"

@@ -14,7 +14,7 @@ from luck import TOKENS, answer
 from rawserver import LAST_CHUNK, STREAM_HEAD, Asked, Peer, chunked, delta, event, last, plain
 
 from auditor.core.folder import RunFolder
-from auditor.core.wire import Kind, read_wire
+from auditor.core.wire.log import Kind, read_wire
 
 
 class Endless:

@@ -15,8 +15,8 @@ from auditor.capture.access import access_to
 from auditor.capture.stream import CapturingTransport, Flight
 from auditor.capture.striking import Striker
 from auditor.capture.wirelog import WireWriter
-from auditor.core.evidence import Evidence, assemble
-from auditor.core.wire import WireLog, read_wire
+from auditor.core.counting.evidence import Evidence, assemble
+from auditor.core.wire.log import WireLog, read_wire
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from rawserver import LAST_CHUNK, STREAM_HEAD, Peer, chunked, delta, event, head, last, plain, raw_server
 
-from auditor.core.evidence import read_response
-from auditor.core.wire import Kind
+from auditor.core.counting.evidence import read_response
+from auditor.core.wire.log import Kind
 
 ANSWER = b"".join(
     [STREAM_HEAD, *chunked(*(event(delta(f"wörd{i} ")) for i in range(40)), event(last(tokens=40)), event(b"[DONE]"))]

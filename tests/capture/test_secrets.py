@@ -5,7 +5,7 @@ from rawserver import LAST_CHUNK, STREAM_HEAD, Peer, chunked, delta, event, head
 
 from auditor.capture.access import access_to
 from auditor.capture.striking import Striker, is_secret
-from auditor.core.evidence import read_response
+from auditor.core.counting.evidence import read_response
 from auditor.errors import ServerError, UsageError
 
 KEY = "sk-Zq7/41+u9vW_x"

@@ -10,7 +10,7 @@ from rawserver import Peer, plain, raw_server
 from auditor.capture.sending import MAX_ATTEMPTS, Reply, error_words, patiently, send
 from auditor.capture.stream import Flight
 from auditor.capture.wirelog import WireWriter
-from auditor.core.wire import Kind, read_wire
+from auditor.core.wire.log import Kind, read_wire
 from auditor.errors import AuditError
 
 

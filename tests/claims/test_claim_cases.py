@@ -2,7 +2,7 @@
 
 import pytest
 
-from auditor.core.claim import Case, Claim, parse_claim
+from auditor.core.claim.claim import Case, Claim, parse_claim
 from auditor.errors import UsageError
 
 MATRIX = """\

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from auditor.core.claim import parse_claim
-from auditor.core.claimdoc import field_tables
+from auditor.core.claim.claim import parse_claim
+from auditor.core.claim.doc import field_tables
 
 DOC = (Path(__file__).parents[2] / "docs" / "claim-file.md").read_text()
 

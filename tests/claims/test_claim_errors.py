@@ -2,8 +2,8 @@
 
 import pytest
 
-from auditor.core.claim import parse_claim, problems_of
-from auditor.core.claimtext import MAX_BYTES
+from auditor.core.claim.claim import parse_claim, problems_of
+from auditor.core.claim.text import MAX_BYTES
 from auditor.errors import ClaimError, Exit
 
 HEAD = "schema: 1\nid: a\ntitle: b\n"

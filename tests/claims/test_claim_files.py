@@ -6,8 +6,8 @@ import jsonschema
 import pytest
 import yaml
 
-from auditor.core.claim import Case, Claim, OutcomeStated, claim_schema, parse_claim
-from auditor.core.questions import questions_for
+from auditor.core.claim.claim import Case, Claim, OutcomeStated, claim_schema, parse_claim
+from auditor.core.claim.questions import questions_for
 
 FOLDER = Path(__file__).parents[2] / "claims"
 FILES = sorted(FOLDER.glob("*.yaml"))

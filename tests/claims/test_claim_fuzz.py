@@ -9,8 +9,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auditor.core.claim import Claim, Hardware, Reported, parse_claim, problems_of
-from auditor.core.questions import questions_for
+from auditor.core.claim.claim import Claim, Hardware, Reported, parse_claim, problems_of
+from auditor.core.claim.questions import questions_for
 from auditor.errors import ClaimError
 
 CLAIMS = sorted((Path(__file__).parents[2] / "claims").glob("*.yaml"))

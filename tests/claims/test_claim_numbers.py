@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditor.core.claim import Basis, OutcomeStated, Reported, parse_claim
+from auditor.core.claim.claim import Basis, OutcomeStated, Reported, parse_claim
 
 HEAD = "schema: 1\nid: a\ntitle: b\nreported: "
 

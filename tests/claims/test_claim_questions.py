@@ -2,8 +2,8 @@
 
 import pytest
 
-from auditor.core.claim import parse_claim
-from auditor.core.questions import questions_for
+from auditor.core.claim.claim import parse_claim
+from auditor.core.claim.questions import questions_for
 
 HEAD = "schema: 1\nid: a\ntitle: b\n"
 FULL = (

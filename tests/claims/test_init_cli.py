@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditor.cli import main
-from auditor.core.claim import Claim, parse_claim
-from auditor.core.draft import draft_claim
-from auditor.core.postrates import rates_in, scan_post
-from auditor.core.postscan import Stated, stated_in
+from auditor.core.claim.claim import Claim, parse_claim
+from auditor.core.post.draft import draft_claim
+from auditor.core.post.rates import rates_in, scan_post
+from auditor.core.post.scan import Stated, stated_in
 
 POST = """\
 ## 130-150 tok/s on 4x RTX PRO 6000 with my fork!

@@ -10,15 +10,15 @@ from simulated import Setting, simulate
 
 from auditor.core.checks import CHECKS, Context, run_checks
 from auditor.core.checks.acceptance import is_step
-from auditor.core.discrimination import Discrimination
-from auditor.core.explanation import Prediction
+from auditor.core.explain.discrimination import Discrimination
+from auditor.core.explain.record import Prediction
 from auditor.core.facts import known
 from auditor.core.folder import Recount
-from auditor.core.http1 import ResponseReader
+from auditor.core.judging.verdict import Finding
 from auditor.core.record import sha256
 from auditor.core.runlog import LogRound, RunLog, timeline_of
 from auditor.core.stats import estimate
-from auditor.core.verdict import Finding
+from auditor.core.wire.http1 import ResponseReader
 from auditor.terms import Outcome
 
 DRAFT = recording("llamacpp", "draft/chat_stream_tpt")

@@ -8,7 +8,7 @@ from simulated import Happened, Setting, Truth, simulate, told_by_vllm
 
 from auditor.core.bases import Load, bases_of
 from auditor.core.checks.counting import counters_agree, counts_agree, reconciled
-from auditor.core.ledger import CellLedger
+from auditor.core.counting.ledger import CellLedger
 from auditor.terms import Outcome, Rung
 
 SETTINGS = st.builds(

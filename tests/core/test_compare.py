@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from runs import Cells, account, plan_of, recording
 
-from auditor.core.claim import Case, parse_claim
-from auditor.core.compare import Comparison, compare, differing, unobserved
+from auditor.core.claim.claim import Case, parse_claim
 from auditor.core.facts import Fact, ServerFacts, known, unknown
-from auditor.core.names import same_format, same_gpu, same_method, same_model, same_version, same_words
+from auditor.core.judging.compare import Comparison, compare, differing, unobserved
+from auditor.core.judging.names import same_format, same_gpu, same_method, same_model, same_version, same_words
 from auditor.terms import Match
 
 MODELS = [

@@ -6,11 +6,11 @@ import pytest
 from runs import Cells, plan_of, recording
 
 from auditor.core.bases import BasisValue, Load
-from auditor.core.claim import Case, parse_claim
-from auditor.core.compare import Comparison
-from auditor.core.judge import decide, judged_basis
+from auditor.core.claim.claim import Case, parse_claim
+from auditor.core.judging.compare import Comparison
+from auditor.core.judging.judge import decide, judged_basis
+from auditor.core.judging.verdict import Claimed, Finding, Gravity
 from auditor.core.stats import Estimate
-from auditor.core.verdict import Claimed, Finding, Gravity
 from auditor.terms import Match, Outcome, VerdictKind
 
 PLAN = plan_of(Cells(subject=((recording("llamacpp", "draft/chat_stream_tpt"),),)))

@@ -3,7 +3,7 @@
 import pytest
 from runs import Cells, account, recording
 
-from auditor.core.gaps import gap_summary, quantile
+from auditor.core.counting.gaps import gap_summary, quantile
 
 
 def summary(name: str):

@@ -13,7 +13,7 @@ from runs import Cells, make_run, recording, wire_records
 
 from auditor.audit import judge_folder
 from auditor.core.folder import LEDGER, METRICS, RECOUNT, TOKENS, VERDICT, WIRE, Recount
-from auditor.core.wire import frame, read_wire
+from auditor.core.wire.log import frame, read_wire
 from auditor.errors import EvidenceError
 from auditor.terms import VerdictKind
 

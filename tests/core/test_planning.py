@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditor.core.claim import Case, parse_claim
+from auditor.core.claim.claim import Case, parse_claim
 from auditor.core.facts import ServerFacts, known
-from auditor.core.plan import Plan, Round, kinds_of, nonce_for, request_count, schedule, token_count
-from auditor.core.planning import Wishes, make_plan, make_rehearsal
-from auditor.core.promptfile import MAX_PROMPTS, read_prompts
-from auditor.core.prompts import SUITE, SUITE_KINDS, Message, Prompt, about_tokens, padded, padding, pick
+from auditor.core.plan.making import Wishes, make_plan, make_rehearsal
+from auditor.core.plan.plan import Plan, Round, kinds_of, nonce_for, request_count, schedule, token_count
+from auditor.core.plan.promptfile import MAX_PROMPTS, read_prompts
+from auditor.core.plan.prompts import SUITE, SUITE_KINDS, Message, Prompt, about_tokens, padded, padding, pick
 from auditor.errors import UsageError
 
 

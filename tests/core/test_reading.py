@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from runs import Cells, Recording, account, counted
 
-from auditor.core.account import Account, account_for
-from auditor.core.evidence import assemble
-from auditor.core.ledger import ExchangeLedger
-from auditor.core.tokenlog import FIELDS, to_jsonl, token_lines
-from auditor.core.wire import Kind, WireRecord
+from auditor.core.counting.account import Account, account_for
+from auditor.core.counting.evidence import assemble
+from auditor.core.counting.ledger import ExchangeLedger
+from auditor.core.counting.tokenlog import FIELDS, to_jsonl, token_lines
+from auditor.core.wire.log import Kind, WireRecord
 from auditor.servers import load_adapters
 from auditor.terms import Rung
 

@@ -5,8 +5,8 @@ from evidence_of_checks import context_of
 from runs import Cells, Recording, account, archive, counted, halved, names, recording
 
 from auditor.core.checks.counting import counters_agree, reconciled, visible_text
-from auditor.core.counters import Counters
-from auditor.core.tally import Tally, check_identity
+from auditor.core.counting.counters import Counters
+from auditor.core.counting.tally import Tally, check_identity
 from auditor.servers import load_adapters
 from auditor.terms import Outcome, Rung
 

@@ -8,8 +8,8 @@ from runs import Cells, Recording, account, counted, facts_of, names, plan_of, r
 
 from auditor.core.bases import Load, bases_of, find
 from auditor.core.checks.timing import effective_streams
-from auditor.core.ledger import RoundLedger
-from auditor.core.summary import by_kind, cell_summaries, line_decode_rate, pair_summaries
+from auditor.core.counting.ledger import RoundLedger
+from auditor.core.judging.summary import by_kind, cell_summaries, line_decode_rate, pair_summaries
 
 MS = 10**6
 SECOND = 10**9

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from auditor.core import sse
-from auditor.core.evidence import Exchange, Read, read_response
-from auditor.core.http1 import FramingError, ResponseReader
-from auditor.core.sse import EventReader
+from auditor.core.counting.evidence import Exchange, Read, read_response
+from auditor.core.wire import sse
+from auditor.core.wire.http1 import FramingError, ResponseReader
+from auditor.core.wire.sse import EventReader
 
 LINE_ENDS = ("\n", "\r\n", "\r")
 # Characters that other tools take for the end of a line, and halves of multi-byte characters when split.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from auditor.core.counters import Counters, read_counters
-from auditor.core.tally import Tally, add, check_identity
+from auditor.core.counting.counters import Counters, read_counters
+from auditor.core.counting.tally import Tally, add, check_identity
 from auditor.terms import Outcome
 
 GOOD = Tally(

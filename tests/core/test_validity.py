@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import counted, recording
 
-from auditor.core.validity import find_loop, validity_of
+from auditor.core.judging.validity import find_loop, validity_of
 
 TABLE = "\n".join(f"{a} times {b} is {a * b}" for a in range(1, 21) for b in range(1, 21))
 LIST = "\n".join(f"{n}. Item number {n} of the list" for n in range(1, 120))

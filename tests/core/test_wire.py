@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runs import Cells, recording, wire_records
 
-from auditor.core.evidence import assemble, read_response
-from auditor.core.wire import MAGIC, Kind, WireRecord, encode, frame, read_wire
+from auditor.core.counting.evidence import assemble, read_response
+from auditor.core.wire.log import MAGIC, Kind, WireRecord, encode, frame, read_wire
 from auditor.errors import EvidenceError
 
 RECORDS = st.builds(

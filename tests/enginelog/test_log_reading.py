@@ -225,8 +225,8 @@ def test_a_figure_that_only_rounds_near_the_number_is_no_witness() -> None:
 
 
 def test_a_witness_backs_the_rule_that_its_figure_counts() -> None:
-    from auditor.core.explain import Number, backs
-    from auditor.core.explanation import Reading
+    from auditor.core.explain.matching import Number, backs
+    from auditor.core.explain.record import Reading
 
     def reading(rule: str) -> Reading:
         return Reading(id=rule, name=rule, formula="", unit="tokens/s", is_honest=False, state="meets")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from auditor.core.bases import One, Sample
-from auditor.core.closedloop import Expected
-from auditor.core.ledger import CellLedger, ExchangeLedger, RoundLedger, Times
-from auditor.core.tally import Identity, Tally, add, check_identity
+from auditor.core.counting.ledger import CellLedger, ExchangeLedger, RoundLedger, Times
+from auditor.core.counting.tally import Identity, Tally, add, check_identity
+from auditor.core.explain.closedloop import Expected
 from auditor.terms import Outcome
 
 SECOND = 10**9

@@ -2,9 +2,9 @@
 
 import pytest
 
-from auditor.core.acceptance import acceptance_of, length_of
-from auditor.core.claimtypes import AcceptanceDefinition
-from auditor.core.closedloop import geometric
+from auditor.core.claim.types import AcceptanceDefinition
+from auditor.core.explain.acceptance import acceptance_of, length_of
+from auditor.core.explain.closedloop import geometric
 
 PER_DRAFTED, PER_POSITION, WITH_BONUS = AcceptanceDefinition
 

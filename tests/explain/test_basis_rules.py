@@ -3,8 +3,8 @@
 import pytest
 
 from auditor.core.bases import BASES, BasisValue, Extras, Load, Recounted, bases_of, find
-from auditor.core.ledger import CellLedger, ExchangeLedger, RoundLedger, Times
-from auditor.core.tally import Identity, Tally, add
+from auditor.core.counting.ledger import CellLedger, ExchangeLedger, RoundLedger, Times
+from auditor.core.counting.tally import Identity, Tally, add
 from auditor.terms import Outcome, Rung
 
 SECOND = 10**9

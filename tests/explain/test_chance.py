@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from auditor.core.chance import chance_of_match
+from auditor.core.explain.chance import chance_of_match
 
 POINT = (100.0, 100.0)
 

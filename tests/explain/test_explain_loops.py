@@ -6,10 +6,10 @@ import numpy as np
 from closed_loops import World, ledger_of, random_world, samples_of, simulate
 
 from auditor.core.bases import BASES, Basis, BasisValue, Load, Sample, bases_of
-from auditor.core.explain import Number, explain, reading_of
-from auditor.core.explanation import Explanation
+from auditor.core.counting.tally import check_identity
+from auditor.core.explain.matching import Number, explain, reading_of
+from auditor.core.explain.record import Explanation
 from auditor.core.stats import Estimate, estimate
-from auditor.core.tally import check_identity
 from auditor.terms import Outcome
 
 REPEATS, MANY, LIMIT = 5, 60, 0.03

@@ -9,7 +9,7 @@ from runs import CLAIM_TEXT, Cells, archive, halved, make_run, recording
 
 from auditor.audit import judge_folder
 from auditor.cli import main
-from auditor.core.explanation import Explanation
+from auditor.core.explain.record import Explanation
 
 ROOT = Path(__file__).parents[2]
 FORK = str(ROOT / "claims" / "fork-130tps.yaml")

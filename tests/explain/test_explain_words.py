@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from auditor.core.aliases import cheapest
 from auditor.core.bases import BasisValue
-from auditor.core.closedloop import Setting, geometric
-from auditor.core.explain import CAUTION, Number, backs, explain, reading_of
-from auditor.core.explanation import Explanation, Reading, Witness, WitnessFigure
+from auditor.core.explain.aliases import cheapest
+from auditor.core.explain.closedloop import Setting, geometric
+from auditor.core.explain.matching import CAUTION, Number, backs, explain, reading_of
+from auditor.core.explain.record import Explanation, Reading, Witness, WitnessFigure
 from auditor.core.stats import Estimate
 from auditor.core.wording import figure, listed, numbers, percent, span
 

@@ -6,12 +6,12 @@ import pytest
 from runs import CLAIM_TEXT, Cells, account, facts_of, make_run, plan_of, recording
 
 from auditor.core.bases import BasisValue
-from auditor.core.claim import parse_claim
-from auditor.core.explanation import Witness, WitnessFigure
+from auditor.core.claim.claim import parse_claim
+from auditor.core.explain.record import Witness, WitnessFigure
 from auditor.core.folder import RunFolder
-from auditor.core.judge import Decision, decide, judge
+from auditor.core.judging.judge import Decision, decide, judge
+from auditor.core.judging.verdict import Claimed, Finding, RunSummary
 from auditor.core.stats import Estimate
-from auditor.core.verdict import Claimed, Finding, RunSummary
 from auditor.terms import Outcome, VerdictKind
 
 PLAN = plan_of(Cells(subject=((recording("vllm-0.24-h200", "draft.chat"),),) * 3))

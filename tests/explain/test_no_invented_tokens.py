@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from auditor.core.bases import BASES, Basis, Load, Recounted, Sample
 from auditor.core.bases.numerators import NUMERATORS
-from auditor.core.tally import Tally
+from auditor.core.counting.tally import Tally
 
 worlds = st.builds(
     World,

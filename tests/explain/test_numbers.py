@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from auditor.core.claim import Case, parse_claim
-from auditor.core.claimtypes import AcceptanceDefinition
-from auditor.core.explain import Number
-from auditor.core.explanation import Backward, Explanation, Reading
-from auditor.core.given import Given
-from auditor.core.numbers import from_numbers
+from auditor.core.claim.claim import Case, parse_claim
+from auditor.core.claim.types import AcceptanceDefinition
+from auditor.core.explain.given import Given
+from auditor.core.explain.matching import Number
+from auditor.core.explain.numbers import from_numbers
+from auditor.core.explain.record import Backward, Explanation, Reading
 from auditor.errors import UsageError
 
 FORK = Path(__file__).parents[2] / "claims" / "fork-130tps.yaml"

@@ -14,7 +14,7 @@ from auditor.capture.hardware import read_file
 from auditor.core.facts import ServerFacts, known
 from auditor.core.folder import HARDWARE, VERDICT
 from auditor.core.hardware.judged import with_hardware
-from auditor.core.verdict import Finding
+from auditor.core.judging.verdict import Finding
 from auditor.errors import EvidenceError
 from auditor.terms import Match, Outcome, VerdictKind
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditor.core.claim import Case, parse_claim
+from auditor.core.claim.claim import Case, parse_claim
 from auditor.core.physics.laidbeside import ceiling_of
 
 CLAIMS = Path(__file__).parents[2] / "claims"

@@ -7,7 +7,7 @@ from runs import Cells, make_run, recording
 
 from auditor.audit import judge_folder
 from auditor.core.folder import VERDICT
-from auditor.core.verdict import Verdict
+from auditor.core.judging.verdict import Verdict
 
 DRAFT = recording("llamacpp", "draft/chat_stream_tpt")
 IMPOSSIBLE = """\

@@ -9,7 +9,7 @@ import pytest
 from auditor.core.facts import FactName
 from auditor.core.observed import FACT_NAMES, complete, public_path
 from auditor.core.probing import Answer, Answers
-from auditor.core.prometheus import samples
+from auditor.core.wire.prometheus import samples
 from auditor.servers import load_adapters
 
 ADAPTERS = load_adapters()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from auditor.core.names import same_gpu
+from auditor.core.judging.names import same_gpu
 from auditor.reference.gpus import all_gpus
 
 WS = "NVIDIA RTX PRO 6000 Blackwell Workstation Edition"

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from auditor.audit import judge_folder
-from auditor.core.claim import parse_claim
+from auditor.core.claim.claim import parse_claim
 from auditor.core.facts import HostFacts, RunFacts, ServerFacts, known, unknown
 from auditor.core.folder import CLAIM, FACTS, PLAN, RUN, WIRE, RunRecord
-from auditor.core.plan import Cell, Plan, schedule
-from auditor.core.planning import Wishes, make_plan
+from auditor.core.plan.making import Wishes, make_plan
+from auditor.core.plan.plan import Cell, Plan, schedule
 from auditor.core.record import sha256
-from auditor.core.wire import Kind, WireRecord, frame
+from auditor.core.wire.log import Kind, WireRecord, frame
 
 MS = 10**6
 CLAIM_TEXT = """\

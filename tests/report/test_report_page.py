@@ -14,7 +14,7 @@ import pytest
 from made_runs import Made, make_run
 
 from auditor.core.folder import RunFolder
-from auditor.core.verdict import Verdict
+from auditor.core.judging.verdict import Verdict
 from auditor.errors import EvidenceError
 from auditor.report.page import page_of, write_report
 from auditor.report.text import markdown, terminal

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from auditor.core.folder import RunFolder
-from auditor.core.verdict import Verdict
+from auditor.core.judging.verdict import Verdict
 from auditor.report.text import markdown, terminal
 from auditor.terms import Outcome
 

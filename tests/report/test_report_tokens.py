@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from auditor.core.counting.ledger import Ledger
 from auditor.core.folder import LEDGER, RunFolder
-from auditor.core.ledger import Ledger
 from auditor.report.charts import draw_all
 from auditor.report.timeline import LINE_POINTS, timeline_section
 from auditor.report.tokens import TokenDigest, read_tokens

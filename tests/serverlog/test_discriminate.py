@@ -10,10 +10,10 @@ from runs import CLAIM_TEXT, Cells, account, make_run, recording
 from auditor.audit import judge_folder
 from auditor.capture.local import LocalServer
 from auditor.cli import main
-from auditor.core.discrimination import discrimination_of
-from auditor.core.explanation import Alias, Discriminator, Explanation, Prediction
+from auditor.core.counting.rounds import SECOND_NS
+from auditor.core.explain.discrimination import discrimination_of
+from auditor.core.explain.record import Alias, Discriminator, Explanation, Prediction
 from auditor.core.folder import RunFolder
-from auditor.core.rounds import SECOND_NS
 from auditor.errors import UsageError
 
 DRAFT = replace(recording("llamacpp", "draft/chat_stream_tpt"), before=None, after=None)

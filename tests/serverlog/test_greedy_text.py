@@ -10,11 +10,11 @@ import pytest
 from auditor.audit import Job, Result, ServerChoice, plan_only
 from auditor.audit import run as audit_run
 from auditor.capture.local import LocalServer, local_settings, start_local
-from auditor.core.claim import parse_claim
-from auditor.core.planning import Wishes
-from auditor.core.prompts import Message, Prompt
-from auditor.core.textcheck import BATCHED, COMPARED, PLAIN, Divergence, TextCheck, Token, diverges_at, noise_of
-from auditor.core.verdict import Finding
+from auditor.core.claim.claim import parse_claim
+from auditor.core.judging.textcheck import BATCHED, COMPARED, PLAIN, Divergence, TextCheck, Token, diverges_at, noise_of
+from auditor.core.judging.verdict import Finding
+from auditor.core.plan.making import Wishes
+from auditor.core.plan.prompts import Message, Prompt
 from auditor.errors import UsageError
 from auditor.terms import Outcome, VerdictKind
 

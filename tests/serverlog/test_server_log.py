@@ -13,12 +13,12 @@ from auditor import audit
 from auditor.audit import Job, Result, ServerChoice, judge_folder
 from auditor.capture.local import LocalServer, local_settings, start_local
 from auditor.capture.striking import Striker
-from auditor.core.claim import parse_claim
+from auditor.core.claim.claim import parse_claim
 from auditor.core.enginelogs.startup import Startup
 from auditor.core.folder import RunFolder
-from auditor.core.planning import Wishes
-from auditor.core.prompts import Message, Prompt
-from auditor.core.verdict import Finding
+from auditor.core.judging.verdict import Finding
+from auditor.core.plan.making import Wishes
+from auditor.core.plan.prompts import Message, Prompt
 from auditor.errors import EvidenceError, UsageError
 from auditor.review import runlog
 from auditor.review.handedin import add_server_log

@@ -9,10 +9,10 @@ from runs import CLAIM_TEXT, Cells, Recording, make_run, recording
 
 from auditor.audit import judge_folder
 from auditor.cli import main
-from auditor.core.claim import parse_claim
-from auditor.core.plan import Tolerance
-from auditor.core.rounds import SECOND_NS
-from auditor.core.witnessfile import WitnessFile, witnesses_in
+from auditor.core.claim.claim import parse_claim
+from auditor.core.counting.rounds import SECOND_NS
+from auditor.core.judging.witnessfile import WitnessFile, witnesses_in
+from auditor.core.plan.plan import Tolerance
 from auditor.errors import EvidenceError
 from auditor.terms import VerdictKind
 

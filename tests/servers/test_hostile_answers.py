@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rawserver import Asked
 
-from auditor.core.chunks import read_chunk
 from auditor.core.probing import Answer, Answers
+from auditor.core.wire.chunks import read_chunk
 from auditor.servers import load_adapters
 
 ADAPTERS = load_adapters()

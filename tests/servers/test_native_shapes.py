@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.core.adapter import Question
-from auditor.core.chunks import read_chunk
-from auditor.core.ndjson import LineReader
-from auditor.core.prompts import Message
-from auditor.core.sse import MAX_EVENT
+from auditor.core.plan.prompts import Message
+from auditor.core.wire.chunks import read_chunk
+from auditor.core.wire.ndjson import LineReader
+from auditor.core.wire.sse import MAX_EVENT
 from auditor.servers import load_adapters
 
 ADAPTERS = load_adapters()

@@ -16,15 +16,15 @@ from auditor.capture.local import LocalServer
 from auditor.capture.measure import measure
 from auditor.capture.striking import Striker
 from auditor.core import folder as names
-from auditor.core.account import Account, account_for
-from auditor.core.claim import parse_claim
-from auditor.core.evidence import assemble
+from auditor.core.claim.claim import parse_claim
+from auditor.core.counting.account import Account, account_for
+from auditor.core.counting.evidence import assemble
 from auditor.core.facts import RunFacts
 from auditor.core.folder import Recount
-from auditor.core.plan import Plan
-from auditor.core.planning import Wishes
-from auditor.core.prompts import Message, Prompt
-from auditor.core.wire import read_wire
+from auditor.core.plan.making import Wishes
+from auditor.core.plan.plan import Plan
+from auditor.core.plan.prompts import Message, Prompt
+from auditor.core.wire.log import read_wire
 from auditor.errors import UsageError
 from auditor.servers import load_adapters
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from auditor.core.adapter import NOTES, Details
-from auditor.core.counters import Counters
+from auditor.core.counting.counters import Counters
 from auditor.servers import load_adapters
 
 ADAPTERS = load_adapters()

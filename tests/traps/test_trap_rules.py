@@ -3,8 +3,8 @@
 import pytest
 from trapcases import SHOWS, SHOWS_NOT, Case
 
+from auditor.core.judging.traps import Known, TrapFinding, TrapReader, capability_of, find_traps
 from auditor.core.observed import FACT_NAMES
-from auditor.core.traps import Known, TrapFinding, TrapReader, capability_of, find_traps
 from auditor.reference.traps import Rule, Sign, bundled_traps
 
 TRAPS = bundled_traps(FACT_NAMES)

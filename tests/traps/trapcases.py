@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from auditor.core.facts import Fact, known
-from auditor.core.traps import Known
+from auditor.core.judging.traps import Known
 
 SM120, SM90 = "12.0", "9.0"
 VLLM, SGLANG = frozenset({"vllm"}), frozenset({"sglang"})

@@ -21,7 +21,7 @@ from auditor.core.bases.kinds import (
 )
 from auditor.core.bases.numerators import NUMERATORS, numerator_bases
 from auditor.core.bases.others import OTHERS, SEVERAL_GPUS, SEVERAL_REQUESTS, SEVERAL_STREAMS
-from auditor.core.ledger import CellLedger, ExchangeLedger, RoundLedger
+from auditor.core.counting.ledger import CellLedger, ExchangeLedger, RoundLedger
 from auditor.core.record import six
 from auditor.core.stats import Estimate, estimate
 from auditor.terms import Rung

@@ -2,7 +2,7 @@
 
 from auditor.core.checks import acceptance, bounds, conduct, counting, output, parted, serverlog, text, timing
 from auditor.core.checks.base import Check, Context
-from auditor.core.verdict import Finding
+from auditor.core.judging.verdict import Finding
 
 __all__ = ["CHECKS", "Check", "Context", "run_checks"]
 

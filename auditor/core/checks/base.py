@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from auditor.core.account import Account
+from auditor.core.counting.account import Account
+from auditor.core.counting.ledger import CellLedger, ExchangeLedger
 from auditor.core.facts import RunFacts
-from auditor.core.ledger import CellLedger, ExchangeLedger
-from auditor.core.plan import Plan
+from auditor.core.judging.verdict import Finding, Gravity
+from auditor.core.plan.plan import Plan
 from auditor.core.runlog import Timeline
 from auditor.core.stats import Estimate
-from auditor.core.verdict import Finding, Gravity
 from auditor.terms import Outcome
 
 

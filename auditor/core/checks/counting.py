@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
-from auditor.core.counters import Counters
-from auditor.core.ledger import ExchangeLedger
-from auditor.core.rounds import COUNTED_BY_SERVER
-from auditor.core.tally import Tally, add
+from auditor.core.counting.counters import Counters
+from auditor.core.counting.ledger import ExchangeLedger
+from auditor.core.counting.rounds import COUNTED_BY_SERVER
+from auditor.core.counting.tally import Tally, add
 from auditor.core.wording import plural
 from auditor.terms import Outcome, Rung
 

@@ -1,7 +1,7 @@
 """Whether the output is output: readable, not in a loop, as long as asked for."""
 
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
-from auditor.core.validity import validity_of
+from auditor.core.judging.validity import validity_of
 from auditor.core.wording import plural
 
 EARLY_STOP = 0.95

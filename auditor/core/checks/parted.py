@@ -4,8 +4,8 @@ from itertools import combinations
 
 from auditor.core.bases import BasisValue, Load, bases_of, find
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
-from auditor.core.discrimination import CELL, Discrimination
-from auditor.core.explanation import Prediction
+from auditor.core.explain.discrimination import CELL, Discrimination
+from auditor.core.explain.record import Prediction
 from auditor.core.wording import figure, span
 from auditor.terms import Outcome
 

@@ -3,9 +3,9 @@
 import math
 
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
+from auditor.core.counting.ledger import RoundLedger
 from auditor.core.enginelogs import Interval, Scope
 from auditor.core.facts import FactName
-from auditor.core.ledger import RoundLedger
 from auditor.core.wording import figure, plural
 from auditor.terms import Outcome
 

@@ -2,7 +2,7 @@
 
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
 from auditor.core.facts import FactName
-from auditor.core.textcheck import COMPARED, LEAST_NOISE, TextCheck, check_text
+from auditor.core.judging.textcheck import COMPARED, LEAST_NOISE, TextCheck, check_text
 from auditor.core.wording import figure
 from auditor.terms import Outcome
 

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
-from auditor.core.ledger import CellLedger
+from auditor.core.counting.ledger import CellLedger
 from auditor.core.wording import plural
 
 CLIENT_BOUND = 0.9

@@ -1,10 +1,10 @@
-"""What a figure of a log says for a counting rule, in the words of `auditor.core.explanation`."""
+"""What a figure of a log says for a counting rule, in the words of `auditor.core.explain.record`."""
 
 from collections.abc import Mapping
 
 from auditor.core.enginelogs.printed import Printed
 from auditor.core.enginelogs.witnesses import LogWitness, WitnessKind
-from auditor.core.explanation import Witness, WitnessFigure
+from auditor.core.explain.record import Witness, WitnessFigure
 from auditor.core.record import six
 
 RULES: Mapping[WitnessKind, str] = {

@@ -1,9 +1,9 @@
 """Whether a log is of what a claim is about. Any log may hold the number that a claim publishes; only one of the
 claim's engine and model can speak of it."""
 
-from auditor.core.claimrecord import Case
+from auditor.core.claim.record import Case
 from auditor.core.enginelogs.result import LogReading
-from auditor.core.names import same_model
+from auditor.core.judging.names import same_model
 from auditor.core.record import Record
 from auditor.core.wording import listed
 

@@ -7,7 +7,7 @@ from auditor.core.facts import Fact, known, unknown
 from auditor.core.hardware import GpuName, HostHardware, complete_gpu
 from auditor.core.hardware.smixml import wsl_by_driver_model
 from auditor.core.hardware.values import as_number, read_value, reasons_of
-from auditor.core.prometheus import Sample, samples
+from auditor.core.wire.prometheus import Sample, samples
 from auditor.errors import UsageError
 
 DCGM = "DCGM exporter"

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from auditor.core.claim import Case
+from auditor.core.claim.claim import Case
 from auditor.core.facts import Fact, FactName, ServerFacts, known
 from auditor.core.hardware import GpuFacts, GpuName, HostHardware, architecture_of
 from auditor.core.hardware.values import SLOWING
-from auditor.core.names import same_gpu
-from auditor.core.verdict import Finding
+from auditor.core.judging.names import same_gpu
+from auditor.core.judging.verdict import Finding
 from auditor.reference.gpus import find_cards
 from auditor.terms import Outcome
 

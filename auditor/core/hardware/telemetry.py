@@ -6,10 +6,10 @@ from itertools import pairwise
 
 from pydantic import ValidationError
 
+from auditor.core.counting.ledger import ExchangeLedger
 from auditor.core.hardware.values import SLOWING
-from auditor.core.ledger import ExchangeLedger
+from auditor.core.judging.verdict import Finding
 from auditor.core.record import Record
-from auditor.core.verdict import Finding
 from auditor.core.wording import figure
 from auditor.errors import EvidenceError
 from auditor.terms import Outcome

@@ -1,7 +1,7 @@
 """A claim laid beside the bounds: what may be said of it."""
 
-from auditor.core.ceiling import Ceiling, Line, Possibility, Reading, Span
-from auditor.core.claimrecord import Case
+from auditor.core.claim.record import Case
+from auditor.core.judging.ceiling import Ceiling, Line, Possibility, Reading, Span
 from auditor.core.physics.figures import Figures
 from auditor.core.physics.lines import lines_of
 from auditor.core.physics.readings import readings_of, sides_of

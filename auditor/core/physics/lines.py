@@ -1,6 +1,6 @@
 """The bounds at single settings: each layout without speculation, and the likeliest one with each way to draft."""
 
-from auditor.core.ceiling import AllReduceBound, Line, Span
+from auditor.core.judging.ceiling import AllReduceBound, Line, Span
 from auditor.core.physics.bounds import GB, Machine, collectives, expected_bound, hard_bound, payload, rate_bound
 from auditor.core.physics.stated import Draft, Stated
 from auditor.core.physics.step import Load

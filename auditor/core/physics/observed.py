@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from auditor.core.ceiling import Ceiling
-from auditor.core.claimrecord import Case
+from auditor.core.claim.record import Case
 from auditor.core.facts import FactName, ServerFacts
+from auditor.core.judging.ceiling import Ceiling
 from auditor.core.physics.laidbeside import ceiling_of
 from auditor.core.record import six
 

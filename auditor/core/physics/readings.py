@@ -2,7 +2,7 @@
 
 import math
 
-from auditor.core.ceiling import Reading, SideBound, Span
+from auditor.core.judging.ceiling import Reading, SideBound, Span
 from auditor.core.physics.bounds import GB, MIB, compute_bound, power_bound
 from auditor.core.physics.stated import Stated
 from auditor.core.physics.step import Load, context_bytes, expected_step

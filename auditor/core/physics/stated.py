@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from auditor.core.acceptance import length_of
-from auditor.core.claimrecord import Case
-from auditor.core.claimtypes import AcceptanceDefinition, Basis, Window
+from auditor.core.claim.record import Case
+from auditor.core.claim.types import AcceptanceDefinition, Basis, Window
+from auditor.core.explain.acceptance import length_of
 from auditor.core.physics.figures import Choice, Figures, choose, figures_of
 from auditor.reference.formats import find_formats
 from auditor.reference.gpus import Bandwidth, Gpu, find_cards, suggestions

@@ -1,6 +1,6 @@
 """What the bounds say of a claim, in sentences, and what they rest on."""
 
-from auditor.core.ceiling import Input, Line, Possibility, Reading
+from auditor.core.judging.ceiling import Input, Line, Possibility, Reading
 from auditor.core.physics.bounds import GB
 from auditor.core.physics.lines import USUAL_KV_BYTES, fits
 from auditor.core.physics.readings import cache_bytes

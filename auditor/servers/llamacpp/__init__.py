@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from auditor.core.adapter import Adapter, Details, Route, Tokenize, absent, exact, nominal
-from auditor.core.counters import Counters, read_counters
+from auditor.core.counting.counters import Counters, read_counters
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, figures, launch_facts, public_path, told, whole
 from auditor.core.probing import Answers
-from auditor.core.prometheus import Sample, samples
+from auditor.core.wire.prometheus import Sample, samples
 from auditor.servers.llamacpp.completion import completion_body, completion_shape, seen
 
 _NOT_TOLD = "llama.cpp does not tell it"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from auditor.core.adapter import Details
-from auditor.core.counters import Counters, read_counters
+from auditor.core.counting.counters import Counters, read_counters
 from auditor.core.observed import dig, figures, whole
 
 _COUNTERS = {

@@ -11,7 +11,7 @@ from auditor.core.adapter import Adapter, Tokenize, exact, nominal
 from auditor.core.facts import Fact, FactName, known, unknown
 from auditor.core.observed import dig, launch_facts, public_path, told
 from auditor.core.probing import Answers
-from auditor.core.prometheus import Sample, samples
+from auditor.core.wire.prometheus import Sample, samples
 from auditor.servers.vllm.config import SERVER_INFO, config_object, configured
 from auditor.servers.vllm.counts import DIFFUSION_SIGN, V0_SIGNS, counters, details
 from auditor.servers.vllm.fingerprint import seen

@@ -1,0 +1,1 @@
+"""From the wire log to the ledger: exchanges, tokens, steps, rounds and cells."""

@@ -1,0 +1,1 @@
+"""Which counting rules turn what was measured into what was published, forwards and backwards."""

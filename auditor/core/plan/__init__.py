@@ -1,0 +1,1 @@
+"""The plan of a run and the prompts that it sends."""

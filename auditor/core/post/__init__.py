@@ -1,0 +1,1 @@
+"""From a pasted post to the draft of a claim file."""
