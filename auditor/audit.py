@@ -181,6 +181,18 @@ def run(job: Job, watch: Watch | None = None) -> Result:
 
 def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
     """Account for and judge the evidence in a run folder, and write what follows from it. Pure but for the files."""
+    account, verdict = judged(path)
+    write(path, names.LEDGER, account.ledger.to_json())
+    write(path, names.TOKENS, to_jsonl(token_lines(account.counted)))
+    write(path, names.METRICS, to_jsonl(scrape_lines(account.scrapes)))
+    write(path, names.VERDICT, verdict.to_json())
+    write_report(path)
+    write(path, names.MANIFEST, canonical_json(RunFolder(path).manifest()))
+    return Result(path, verdict, account, stopped)
+
+
+def judged(path: Path) -> tuple[Account, Verdict]:
+    """The account and the verdict of the evidence in a run folder, which is left as it is; raises EvidenceError."""
     run_folder = RunFolder(path)
     run_folder.check(*names.EVIDENCE)
     plan, facts, record = run_folder.plan(), run_folder.facts(), run_folder.run()
@@ -214,13 +226,7 @@ def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
         telemetry=run_folder.telemetry(),
         recount=recount,
     )
-    write(path, names.LEDGER, account.ledger.to_json())
-    write(path, names.TOKENS, to_jsonl(token_lines(account.counted)))
-    write(path, names.METRICS, to_jsonl(scrape_lines(account.scrapes)))
-    write(path, names.VERDICT, verdict.to_json())
-    write_report(path)
-    write(path, names.MANIFEST, canonical_json(run_folder.manifest()))
-    return Result(path, verdict, account, stopped)
+    return account, verdict
 
 
 def adapters_of(facts: RunFacts) -> dict[str, Adapter]:

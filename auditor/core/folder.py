@@ -37,6 +37,8 @@ CLAIM, PLAN, FACTS, HARDWARE, TELEMETRY, RUN, WIRE, RECOUNT, SERVER_LOG, SERVER_
     "serverlog.json",
 )
 """Evidence: written while measuring and never changed; the server's log may be added later."""
+CHALLENGE, AMENDMENTS = "challenge.json", "amendments.jsonl"
+"""What the run answers, where a reviewer asked for it; what was said of the verdict since, line added to line."""
 WITNESSES = "witnesses"
 """Folder of the claimant's logs, each by its digest, with a record of where it comes from."""
 LEDGER, TOKENS, METRICS, VERDICT, REPORT, MANIFEST = (
@@ -51,7 +53,9 @@ LEDGER, TOKENS, METRICS, VERDICT, REPORT, MANIFEST = (
 
 _NO_RUN = "this is no run folder, or its run ended before the first request"
 
-EVIDENCE = (CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT, HARDWARE, TELEMETRY, SERVER_LOG, SERVER_LOG_RECORD)
+EVIDENCE = (
+    CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT, HARDWARE, TELEMETRY, SERVER_LOG, SERVER_LOG_RECORD, CHALLENGE, AMENDMENTS,
+)  # fmt: skip
 """Files that judging must find as they were written."""
 
 R = TypeVar("R", bound=Record)
