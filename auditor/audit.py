@@ -31,7 +31,7 @@ from auditor.core.facts import Api, RunFacts, ServerFacts
 from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write
 from auditor.core.hardware import HostHardware
 from auditor.core.hardware.judged import with_hardware
-from auditor.core.judging.judge import judge
+from auditor.core.judging.judge import Beside, judge
 from auditor.core.judging.verdict import RunSummary, Verdict
 from auditor.core.plan.making import Wishes, make_plan, make_rehearsal
 from auditor.core.plan.plan import Plan
@@ -220,11 +220,13 @@ def judged(path: Path) -> tuple[Account, Verdict]:
         facts,
         account,
         summary,
-        run_folder.witnesses(case),
-        timeline=run_folder.timeline(),
-        hardware=run_folder.hardware(),
-        telemetry=run_folder.telemetry(),
-        recount=recount,
+        Beside(
+            witnesses=run_folder.witnesses(case),
+            timeline=run_folder.timeline(),
+            hardware=run_folder.hardware(),
+            telemetry=run_folder.telemetry(),
+            recount=recount,
+        ),
     )
     return account, verdict
 

@@ -46,6 +46,8 @@ def validate(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
             output.say(f"{result['file']}: valid, {count} measurement{'' if count == 1 else 's'}")
             if result["without_number"]:
                 output.note(f"audit: {result['file']}: {_without(result)}")
+            for words in result["warnings"]:
+                output.note(f"audit: {result['file']}: {words}")
     output.document({"files": [{**result, "errors": _as_json(result["errors"])} for result in results]})
     if any(result["errors"] for result in results):
         ctx.exit(Exit.USAGE)
@@ -64,6 +66,7 @@ def show(name: str, row: str | None, database: str | None, as_json: bool) -> Non
     from auditor.cli.claimfile import find_claim
     from auditor.cli.claimshow import claim_text, terminal_width
     from auditor.core.claim.questions import questions_for
+    from auditor.core.judging.switches import stated_switches
 
     claim, _ = find_claim(name, database)
     cases = claim.cases() if row is None else (claim.case(row),)
@@ -78,6 +81,7 @@ def show(name: str, row: str | None, database: str | None, as_json: bool) -> Non
                     "reported_text": case.reported.as_text(),
                     "interval": case.reported.interval(),
                     "questions": questions_for(case),
+                    "warnings": stated_switches(case),
                 }
                 for case in cases
             ],
@@ -215,6 +219,7 @@ def _checked(files: tuple[str, ...]) -> list[dict[str, Any]]:
     from auditor.cli.claimfile import read_text
     from auditor.cli.claimshow import is_without_number
     from auditor.core.claim.claim import parse_claim, problems_of
+    from auditor.core.judging.switches import stated_switches
 
     seen: dict[str, str] = {}
     results = []
@@ -231,12 +236,14 @@ def _checked(files: tuple[str, ...]) -> list[dict[str, Any]]:
             errors.append(ClaimError(what, where=f"{file}:1", remedy="rename one"))
         if claim is not None:
             seen.setdefault(claim.id, file)
+        cases = claim.cases() if claim else ()
         results.append(
             {
                 "file": file,
                 "id": claim.id if claim else None,
-                "measurements": [case.id for case in claim.cases()] if claim else [],
-                "without_number": [case.id for case in claim.cases() if is_without_number(case)] if claim else [],
+                "measurements": [case.id for case in cases],
+                "without_number": [case.id for case in cases if is_without_number(case)],
+                "warnings": tuple(dict.fromkeys(words for case in cases for words in stated_switches(case))),
                 "errors": errors,
             }
         )

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from auditor.core.claim.claim import Case, Claim
 from auditor.core.claim.questions import questions_for
+from auditor.core.judging.switches import stated_switches
 
 _PARTS = ("hardware", "model", "engine", "speculation", "reported", "workload", "server")
 _LABEL = 28
@@ -48,6 +49,7 @@ def _lines(claim: Claim, row: str | None) -> list[str]:
     case = claim.case(row)
     lines += _case(case)
     questions = questions_for(case)
+    lines += [line for words in stated_switches(case) for line in ("", f"Warning: {words}.")]
     if is_without_number(case):
         lines += ["", f"No number stated: {NO_NUMBER_NOTE}."]
     lines += ["", "Left open:", *(f"  - {question}" for question in questions)] if questions else ["", "Nothing open."]

@@ -70,6 +70,7 @@ def explain(
     """
     from auditor.cli.claimfile import find_claim
     from auditor.cli.explaintext import explanations_text
+    from auditor.core.judging.switches import stated_switches
 
     claim, _ = find_claim(name, database)
     case = claim.case(row)
@@ -79,17 +80,19 @@ def explain(
         raise UsageError("the claim states no number", where=name, remedy="choose a --row with one")
     found = _from_run(case, run_folder(run, reports), cell, numbers) if run else _from_numbers(case, cell, numbers)
     output = Output(as_json)
+    warnings = stated_switches(case)
+    for words in warnings:
+        output.note(f"audit: {words}")
     output.say(explanations_text(found, is_full=is_full))
-    output.document(
-        {"claim": claim.id, "case": case.id, "explanations": [one.model_dump(mode="json") for one in found]}
-    )
+    explanations = [one.model_dump(mode="json") for one in found]
+    output.document({"claim": claim.id, "case": case.id, "warnings": warnings, "explanations": explanations})
 
 
 def _from_run(case: "Case", folder: Path, key: str | None, numbers: dict[str, Any]) -> "list[Explanation]":
     from auditor.cli.cells import measured_cell
     from auditor.core.explain.cell import explain_cell
     from auditor.core.folder import RunFolder
-    from auditor.core.judging.judge import judged_basis
+    from auditor.core.judging.basis import judged_basis
 
     given = [name for name in _OF_NUMBERS if numbers[name] is not None]
     if given or numbers["chunks"]:

@@ -7,7 +7,7 @@ from auditor.core.judging.verdict import Verdict
 from auditor.report.rates import NOT_COMPARABLE, factor, interval, is_comparable, marks_of, measured_words, span
 from auditor.report.shown import NOT_KNOWN, figure
 from auditor.report.views import Head, Tile
-from auditor.terms import VerdictKind
+from auditor.terms import Outcome, VerdictKind
 
 MEANINGS = {
     VerdictKind.REPRODUCED: "The claimed speed was delivered, on the basis on which the claim is judged.",
@@ -21,6 +21,8 @@ MEANINGS = {
     "refuted. The counting below is of what was measured here.",
     VerdictKind.INCONCLUSIVE: "The evidence does not carry a judgement either way.",
 }
+_STATED = {"stated-acceptance": "Forced acceptance stated"}
+"""Failed notes that stand at the top of a report, for they change what the claim is about."""
 _TONES = {0: "ok", 3: "bad", 4: "warn"}
 
 
@@ -66,8 +68,9 @@ def rounded(verdict: Verdict, words: str) -> str:
 
 
 def flags_of(verdict: Verdict, ledger: Ledger | None = None) -> tuple[tuple[str, str], ...]:
-    """What limits the run as a whole, said plainly."""
-    run, flags = verdict.run, []
+    """What limits the run or the claim as a whole, said plainly."""
+    run = verdict.run
+    flags = [(_STATED[f.id], f.sentence) for f in verdict.findings if f.id in _STATED and f.outcome is Outcome.FAILS]
     if run.rehearsal:
         words = "measured on this tool's embedded server: the counting is real, the speed says nothing of the claim"
         flags.append(("Rehearsal", words))

@@ -7,8 +7,9 @@ from runs import Cells, plan_of, recording
 
 from auditor.core.bases import BasisValue, Load
 from auditor.core.claim.claim import Case, parse_claim
+from auditor.core.judging.basis import judged_basis
 from auditor.core.judging.compare import Comparison
-from auditor.core.judging.judge import decide, judged_basis
+from auditor.core.judging.decide import decide
 from auditor.core.judging.verdict import Claimed, Finding, Gravity
 from auditor.core.stats import Estimate
 from auditor.terms import Match, Outcome, VerdictKind

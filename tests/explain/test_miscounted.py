@@ -9,7 +9,8 @@ from auditor.core.bases import BasisValue
 from auditor.core.claim.claim import parse_claim
 from auditor.core.explain.record import Witness, WitnessFigure
 from auditor.core.folder import RunFolder
-from auditor.core.judging.judge import Decision, decide, judge
+from auditor.core.judging.decide import Decision, decide
+from auditor.core.judging.judge import Beside, judge
 from auditor.core.judging.verdict import Claimed, Finding, RunSummary
 from auditor.core.stats import Estimate
 from auditor.terms import Outcome, VerdictKind
@@ -93,7 +94,7 @@ def test_the_judge_takes_witnesses_and_the_verdict_holds_them(tmp_path: Path, ha
     record = folder.run()
     summary = RunSummary.model_construct(run=record.run, server="http://127.0.0.1:1")
     found = judge(claim, claim.case(None), folder.plan(), facts_of(cells), account(cells), summary,
-                  (witness,) if has_witness else ())  # fmt: skip
+                  Beside(witnesses=(witness,) if has_witness else ()))  # fmt: skip
     assert found.explanation is not None
     assert "requested/request" in found.matching
     assert found.matching == found.explanation.matches

@@ -158,7 +158,7 @@ def test_the_embedded_server_is_asked(local_draft: LocalServer) -> None:
 
 
 def test_the_embedded_server_and_its_log_with_acceptance_forced(local_draft: LocalServer) -> None:
-    log = b"llama-server -m x.gguf --spec-synthetic-acceptance-length 3\n"
+    log = b"llama-server -m x.gguf --spec-synth-len 3\n"
     found = document(local_draft.url, "--server-log", "-", stdin=log)
     forced = next(finding for finding in found["findings"] if finding["rule"] == "forced-acceptance")
     assert forced["severity"] == "invalid"

@@ -46,14 +46,21 @@ SHOWS: dict[str, tuple[Case, ...]] = {
         Case("SIMULATE_ACC_LEN=3 python -m sglang.launch_server"),
         Case('  "SGLANG_SIMULATE_ACC_LEN": "2.73",'),
         Case("export TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS=3"),
-        Case("llama-server -m x.gguf --spec-synthetic-acceptance-length 3"),
+        Case("llama-server -m x.gguf --spec-synth-len 3"),
+        Case("LLAMA_ARG_SPEC_SYNTH_RATES=0.9,0.8"),
     ),
     "lossy-acceptance": (
         Case(facts={"acceptance_mode": "lossy"}),
         Case(f"{ARGS}'speculative_config': {{'rejection_sample_method': 'fly'}}}}"),
         Case(f"{SERVER_ARGS}speculative_accept_threshold_single=0.9, speculative_accept_threshold_acc=1.0)"),
+        Case("speculative_config:\n  decoding_type: MTP\n  use_relaxed_acceptance_for_thinking: true"),
+        Case("python quickstart_advanced.py --spec_decode_algo MTP --use_relaxed_acceptance_for_thinking"),
+        Case("vllm serve x --spec-decoding-acceptance-method typical_acceptance_sampler"),
     ),
-    "unlisted-acceptance-variable": (Case(f"{UNKNOWN}VLLM_SPEC_ACCEPT_THRESHOLD_SINGLE"),),
+    "unlisted-acceptance-variable": (
+        Case(f"{UNKNOWN}VLLM_SPEC_ACCEPT_THRESHOLD_SINGLE"),
+        Case("VLLM_SPEC_ACCEPT_THRESHOLD_ACC=0.5 vllm serve x"),
+    ),
     "native-cutlass-moe": (
         Case(MOE.format("VLLM_CUTLASS")),
         Case("INFO Using Cutlass for ModelOptNvFp4FusedMoE."),
@@ -174,12 +181,14 @@ SHOWS_NOT: dict[str, tuple[Case, ...]] = {
     "forced-acceptance": (
         Case(facts={"acceptance_mode": "standard"}),
         Case('SGLANG_SIMULATE_ACC_LEN=-1\n  "SGLANG_SIMULATE_ACC_LEN": "-1",\nMY_SIMULATE_ACC_LEN=3'),
+        Case("SGLANG_SIMULATE_ACC_LEN=0 llama-server --spec-type draft-simple --spec-draft-p-min 0.5"),
         Case(f"{ARGS}'rejection_sample_method': 'standard', 'synthetic_acceptance_rates': None}}"),
         Case("TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS=0"),
     ),
     "lossy-acceptance": (
         Case(facts={"acceptance_mode": "synthetic"}),
         Case(f"{SERVER_ARGS}speculative_accept_threshold_single=1.0, speculative_accept_threshold_acc=1.0)"),
+        Case("use_relaxed_acceptance_for_thinking: false\nspec_decoding_acceptance_method='rejection_sampler'"),
     ),
     "unlisted-acceptance-variable": (
         Case(f"{UNKNOWN}VLLM_CACHE_DIR"),

@@ -73,7 +73,7 @@ _FILE_TYPE = re.compile(r"file type\s*= (.{1,80}?)\s*$")
 _LOADING = re.compile(r"load_model: loading model '([^']+)'")
 _SLOTS = re.compile(r"n_slots = (\d{1,12})")
 _SPECULATING = re.compile(r"adding speculative implementation '([\w-]+)'")
-_SYNTHETIC = "--spec-synthetic-acceptance"
+_SYNTHETIC = "--spec-synth-"
 _WARNING = "synthetic speculative acceptance is enabled"
 
 
@@ -95,7 +95,7 @@ def facts(text: str) -> Iterator[tuple[FactName, Fact]]:
         yield "speculation", known(match[1] != "none", "speculative implementation")
         yield "speculation_method", told(match[1], "speculative implementation", "")
     if _SYNTHETIC in text:
-        yield "acceptance_mode", known("synthetic", f"{_SYNTHETIC} on the command line")
+        yield "acceptance_mode", known("synthetic", f"{_SYNTHETIC}* on the command line")
     if _WARNING in text:
         yield "acceptance_mode", known("synthetic", "its own warning")
 
@@ -122,7 +122,7 @@ LLAMACPP = EngineLog(
         "scheduled": "llama.cpp prints no count of computed positions",
     },
     start_needles=(b"build", b"compute capability", b"file type", b"load_model: ", b"loading draft model",
-                   b"speculative implementation", b"--spec-synthetic-acceptance", b"synthetic speculative acceptance"),
+                   b"speculative implementation", b"--spec-synth-", b"synthetic speculative acceptance"),
     start=facts,
 )  # fmt: skip
 """llama.cpp."""

@@ -91,7 +91,7 @@ def facts(text: str) -> Iterator[tuple[FactName, Fact]]:
             yield "speculation_method", told(match[1], "llama-server command", "")
         if match := re.search(r"--spec-draft-n-max[ =]\"?(\d{1,12})", text):
             yield "draft_tokens", known(int(match[1]), "llama-server command")
-        if "--spec-synthetic-acceptance" in text:
+        if "--spec-synth-" in text:
             yield "acceptance_mode", known("synthetic", "llama-server command")
 
 

@@ -6,9 +6,10 @@ from auditor.core.claim.record import Case
 from auditor.core.claim.types import AcceptanceDefinition
 from auditor.core.explain.matching import Number
 from auditor.core.explain.served import Span, stated_of
+from auditor.core.wording import plural
 from auditor.core.wording import span as spanned
 
-_COUNTS = {"streams": "streams", "gpus": "GPUs", "prompt_tokens": "prompt tokens", "output_tokens": "output tokens"}
+_COUNTS = {"streams": "stream", "gpus": "GPU", "prompt_tokens": "prompt token", "output_tokens": "output token"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Given:
         stated = stated_of(case)
         missing = [name for name in _COUNTS if getattr(self, name) is None and getattr(stated, name) is not None]
         taken = {name: getattr(stated, name) for name in missing}
-        return replace(self, **taken, from_claim=tuple(f"{value:,} {_COUNTS[name]}" for name, value in taken.items()))
+        return replace(self, **taken, from_claim=tuple(plural(value, _COUNTS[name]) for name, value in taken.items()))
 
     @property
     def knows_steps(self) -> bool:
@@ -62,6 +63,6 @@ class Given:
             names = [definition.value.replace("_", " ") for definition in self.definitions]
             words.append(f"{self.acceptance_words} ({' or '.join(names)})")
         counts = [(getattr(self, field), name) for field, name in _COUNTS.items()]
-        words += [f"{count:,} {name}" for count, name in counts if count is not None]
+        words += [plural(count, name) for count, name in counts if count is not None]
         text = ", ".join(word for word in words if word not in self.from_claim)
         return f"{text}; as the claim states, {' and '.join(self.from_claim)}" if self.from_claim else text

@@ -200,7 +200,7 @@ ADAPTER = Adapter(
         "rejected": exact("drafted less accepted"),
         "speculation": exact("/slots: that it speculates, and the method after the first request; k by the counters"),
         "gpu": absent("no endpoint names it; the log does"),
-        "acceptance_mode": nominal("on the command line (--spec-synthetic-acceptance-*) and in the log alone"),
+        "acceptance_mode": nominal("on the command line (--spec-synth-*) and in the log alone"),
     },
     switches="--metrics, --slots",
     source="tools/server/server-context.cpp, server-task.cpp @92366df30d4e (2026-07-08) and later text",
