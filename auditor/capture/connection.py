@@ -18,6 +18,11 @@ _TIMESPEC = struct.Struct("@qq")
 # Linux: SO_TIMESTAMPNS, which Python does not name; the ancillary message has the same number.
 _SO_TIMESTAMPNS = 35 if sys.platform == "linux" else None
 
+_ANCILLARY = 64
+# One for all connections: a read is copied out of it before the next one can begin.
+_BUFFER = bytearray(BUFFER_BYTES)
+_VIEW, _BUFFERS = memoryview(_BUFFER), [_BUFFER]
+
 OnRead = Callable[[int, int, bytes], None]
 """Called with the client's time (ns, monotonic), the kernel's time (ns, realtime, 0 if none) and the bytes; no bytes
 mean that the peer closed."""
@@ -29,7 +34,6 @@ class Connection:
     def __init__(self, sock: socket.socket, tls: "_Tls | None") -> None:
         self._sock, self._tls = sock, tls
         self._loop = asyncio.get_running_loop()
-        self._buffer = bytearray(BUFFER_BYTES)
         self._on_read: OnRead | None = None
         self.is_used = False
         """Whether a request went over it before."""
@@ -89,13 +93,13 @@ class Connection:
     def _readable(self) -> None:
         try:
             if self.kernel_stamps:
-                count, ancillary, _, _ = self._sock.recvmsg_into([self._buffer], 64)
+                count, ancillary, _, _ = self._sock.recvmsg_into(_BUFFERS, _ANCILLARY)
                 t_ns = time.perf_counter_ns()
                 kernel_ns = _kernel_ns(ancillary)
             else:
-                count = self._sock.recv_into(self._buffer)
+                count = self._sock.recv_into(_BUFFER)
                 t_ns, kernel_ns = time.perf_counter_ns(), 0
-            data = bytes(memoryview(self._buffer)[:count])
+            data = bytes(_VIEW[:count])
             if self._tls is not None and data:
                 data, over = self._tls.decrypt(data, self._sock)
                 if not data and not over:
@@ -106,6 +110,10 @@ class Connection:
             self.failure, t_ns, kernel_ns, data = error, time.perf_counter_ns(), 0, b""
         if self._on_read is not None:
             self._on_read(t_ns, kernel_ns, data)
+
+    def waiting_bytes(self) -> int:
+        """Bytes that arrived and were not read yet; 0 where the system does not tell."""
+        return _waiting_bytes(self._sock)
 
 
 class _Tls:
@@ -222,6 +230,17 @@ def _kernel_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
             seconds, nanoseconds = _TIMESPEC.unpack_from(data)
             return int(seconds * 1_000_000_000 + nanoseconds)
     return 0
+
+
+def _waiting_bytes(sock: socket.socket) -> int:
+    try:
+        import fcntl
+        import termios
+
+        found = fcntl.ioctl(sock.fileno(), termios.FIONREAD, b"\0\0\0\0")
+    except (ImportError, OSError):
+        return 0
+    return int.from_bytes(found, sys.byteorder)
 
 
 def _peer(sock: socket.socket) -> str:

@@ -5,6 +5,7 @@ caller wakes twice, not once per token.
 """
 
 import asyncio
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -18,11 +19,13 @@ from auditor.capture.failures import map_error
 from auditor.capture.heads import origin, request_head, struck_head
 from auditor.capture.wirelog import WireWriter
 from auditor.core.counting.evidence import is_event_stream, reader_of
-from auditor.core.wire.http1 import ResponseReader
+from auditor.core.wire.http1 import ResponseReader, TailReader
 from auditor.core.wire.log import Kind
 from auditor.core.wire.ndjson import LineReader
 
 CONNECT_TIMEOUT_S = 10.0
+_COUNTED = 4096
+"""Bytes of a read up to which its events are counted one by one."""
 LIMIT_BYTES = 32 << 20
 """What one answer may take beside its tokens; the connection is closed on one that sends more."""
 
@@ -40,7 +43,7 @@ class Flight:
     """Whether the body of an event stream is handed to the caller as well."""
     exchange: int = 0
     events: int = 0
-    """Roughly the events so far; for the progress display and the time limits."""
+    """Roughly the events so far; for the progress display and the time limits. In a large read they are guessed."""
     last: bytes = b""
     """The last read; for the progress display only."""
     how: str | None = None
@@ -55,6 +58,10 @@ class _Wait:
     """What the readers of one response share."""
 
     reader: ResponseReader
+    tail: TailReader | None = None
+    """What looks for the end instead of the reader, once an event stream runs that goes to the log alone."""
+    is_complete: bool = False
+    """Whether all of it came."""
     body: list[bytes] = field(default_factory=list)
     head: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -66,6 +73,8 @@ class _Wait:
     """Whether it is an event stream."""
     event_mark: bytes = b"data:"
     """What stands in it once per event, roughly."""
+    event_bytes: int = 256
+    """Roughly the size of an event."""
 
 
 class _IdleClosedError(Exception):
@@ -186,7 +195,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
             if data:
                 self._take(connection, flight, wait, t_ns, kernel_ns, data)
             else:
-                wait.reader.eof()
+                wait.is_complete = wait.reader.eof()
                 self._finish(connection, flight, wait, "eof")
 
         wait.last_ns = time.perf_counter_ns()
@@ -206,29 +215,39 @@ class CapturingTransport(httpx.AsyncBaseTransport):
             flight.held.append((t_ns, kernel_ns, data))
         wait.size += len(data)
         try:
-            piece = wait.reader.feed(data)
             if wait.size > flight.limit_bytes:
                 raise ValueError(f"more than {flight.limit_bytes >> 20} MiB came for one answer")
+            if wait.tail is not None:
+                wait.is_complete = wait.tail.feed(data)
+            else:
+                self._read_begin(flight, wait, data)
         except ValueError as error:
             flight.words = str(error)
             self._finish(connection, flight, wait, "error")
             return
-        if wait.reader.head is not None and not wait.head.is_set():
-            wait.is_stream = is_event_stream(wait.reader.head)
-            wait.event_mark = b"\n" if isinstance(reader_of(wait.reader.head), LineReader) else b"data:"
-            if wait.is_stream and wait.reader.head.status == 200:
+        is_life = True
+        if wait.is_stream:
+            is_life = _count_events(flight, wait, data)
+        if is_life:
+            wait.last_ns = t_ns
+        if wait.is_complete:
+            self._finish(connection, flight, wait, "complete")
+
+    def _read_begin(self, flight: Flight, wait: _Wait, data: bytes) -> None:
+        """A read that is taken apart: until the head is there, and to the end where the body is wanted."""
+        piece = wait.reader.feed(data)
+        head = wait.reader.head
+        wait.is_complete = wait.reader.complete
+        if head is not None and not wait.head.is_set():
+            wait.is_stream = is_event_stream(head)
+            wait.event_mark = b"\n" if isinstance(reader_of(head), LineReader) else b"data:"
+            if wait.is_stream and head.status == 200:
                 self._log_held(flight)
             wait.head.set()
-        if wait.is_stream:
-            flight.events += piece.count(wait.event_mark)
-            flight.last = piece
         if flight.keep or not wait.is_stream:
             wait.body.append(piece)
-        # A comment that keeps a connection alive is no sign of life of the engine behind it.
-        if not (wait.is_stream and piece.startswith(b":") and b"data:" not in piece):
-            wait.last_ns = t_ns
-        if wait.reader.complete:
-            self._finish(connection, flight, wait, "complete")
+        elif wait.reader.is_chunked and not wait.is_complete:
+            wait.tail = TailReader(data)
 
     def _log_held(self, flight: Flight) -> None:
         if flight.held:
@@ -263,7 +282,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
     def _release(self, connection: Connection, request: httpx.Request, wait: _Wait) -> None:
         head = wait.reader.head
         keep = (
-            wait.reader.complete
+            wait.is_complete
             and not wait.reader.rest
             and connection.failure is None
             and head is not None
@@ -297,7 +316,7 @@ class _Body(httpx.AsyncByteStream):
             raise
         for piece in self._wait.body:
             yield piece
-        if not self._wait.reader.complete:
+        if not self._wait.is_complete:
             words = self._flight.words or "the connection closed before the response was complete"
             raise httpx.RemoteProtocolError(words, request=self._request)
 
@@ -306,6 +325,26 @@ class _Body(httpx.AsyncByteStream):
             self._transport._fail(self._flight, self._request, asyncio.CancelledError("given up by the client"))
         self._connection.stop_reading()
         self._transport._release(self._connection, self._request, self._wait)
+
+
+_COMMENT = re.compile(rb"(?:[0-9A-Fa-f]+\r\n)?:")
+
+
+def _count_events(flight: Flight, wait: _Wait, data: bytes) -> bool:
+    """Count the events of a read, roughly; whether it is a sign of life.
+
+    A comment that keeps a connection alive is none of the engine behind it.
+    """
+    flight.last = data
+    if len(data) > _COUNTED:
+        flight.events += len(data) // wait.event_bytes
+        return True
+    found = data.count(wait.event_mark)
+    flight.events += found
+    if found:
+        wait.event_bytes = max(1, len(data) // found)
+        return True
+    return _COMMENT.match(data) is None
 
 
 async def _until(event: asyncio.Event, wait: _Wait, flight: Flight) -> None:

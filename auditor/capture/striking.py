@@ -44,6 +44,11 @@ class Striker:
         self._halves = [half for word in encoded for half in (word[: len(word) // 2], word[len(word) // 2 :])]
         self._patterns = [re.compile((rb"(?:%s)?" % _SEAM).join(_letters(word))) for word in encoded]
 
+    @property
+    def has_secrets(self) -> bool:
+        """Whether there is anything to strike out."""
+        return bool(self._halves)
+
     def in_bytes(self, data: bytes) -> bytes:
         """The bytes with a star for each byte of a secret, also of one that two chunks share."""
         return self._without(data) if any(half in data for half in self._halves) else data

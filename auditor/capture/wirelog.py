@@ -7,20 +7,24 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from auditor.capture.striking import Striker
-from auditor.core.wire.log import Kind, WireRecord, frame
+from auditor.core.wire.log import HEAD, Kind, frame_of
 from auditor.errors import AuditError
 
 FLUSH_S = 0.5
 """Seconds between frames: a killed process loses no more than this."""
+FRAME_BYTES = 8 << 20
+"""About the most that one frame holds, uncompressed."""
+MOST_HELD = 1 << 28
+"""Bytes that may wait for the writer; beyond that the event loop waits for it, and the servers for the event loop."""
 _CLOCK_SAMPLES = 50
-_Kept = tuple[Kind, int, int, int, bytes]
+_Batch = list[bytes]
+"""Heads and payloads in turn."""
 
 
 class WireWriter:
@@ -31,8 +35,11 @@ class WireWriter:
         self.failure: AuditError | None = None
         """Why nothing is written any more; None while all is well."""
         self._striker = striker or Striker(())
-        self._pending: list[_Kept] = []
-        self._batches: deque[list[_Kept]] = deque()
+        self.waits = 0
+        """How often the event loop waited for the writer."""
+        self._pending: _Batch = []
+        self._held = 0
+        self._batches: deque[_Batch] = deque()
         self._writing = threading.Lock()
         self._exchanges = 0
         self._size = 0
@@ -50,7 +57,13 @@ class WireWriter:
 
     def add(self, kind: Kind, exchange: int, t_ns: int, payload: bytes = b"", kernel_ns: int = 0) -> None:
         """Keep one record for the next frame."""
-        self._pending.append((kind, exchange, t_ns, kernel_ns, payload))
+        self._pending += (HEAD.pack(kind, exchange, t_ns, kernel_ns, len(payload)), payload)
+        self._held += len(payload)
+        if self._held > FRAME_BYTES:
+            self._hand_over()
+            if len(self._batches) * FRAME_BYTES > MOST_HELD:
+                self.waits += 1
+                self._write_batches()
 
     def add_json(self, kind: Kind, exchange: int, t_ns: int, value: dict[str, Any]) -> None:
         """Keep one record whose payload is JSON."""
@@ -94,7 +107,7 @@ class WireWriter:
         """Give the writer what was kept. Runs in the event loop, so that nothing is added meanwhile."""
         if self._pending:
             self._batches.append(self._pending)
-            self._pending = []
+            self._pending, self._held = [], 0
 
     def _write_batches(self) -> None:
         """Write all batches, whichever thread comes first: one whose wait was given up loses none."""
@@ -104,7 +117,7 @@ class WireWriter:
                 if not self.failure:
                     self._write(batch)
 
-    def _write(self, batch: list[_Kept]) -> None:
+    def _write(self, batch: _Batch) -> None:
         """Write one frame, or what fits of it in smaller ones."""
         try:
             self._write_frame(batch)
@@ -112,7 +125,7 @@ class WireWriter:
             with suppress(OSError):  # a torn last frame is read as one
                 os.ftruncate(self._file, self._size)
                 os.lseek(self._file, self._size, os.SEEK_SET)
-            half = len(batch) // 2
+            half = len(batch) // 4 * 2
             for part in (batch[:half], batch[half:]) if half else ():
                 if not self.failure:
                     self._write(part)
@@ -123,26 +136,28 @@ class WireWriter:
                     remedy="free some space; what was measured before is kept and `audit judge` reads it",
                 )
 
-    def _write_frame(self, batch: list[_Kept]) -> None:
-        data = frame(self._struck([WireRecord(*record) for record in batch]), first=self._size == 0)
+    def _write_frame(self, batch: _Batch) -> None:
+        if self._striker.has_secrets:
+            self._strike(batch)
+        data = frame_of(b"".join(batch), first=self._size == 0)
         written = 0
         while written < len(data):
             written += os.write(self._file, data[written:])
         self._size += len(data)
 
-    def _struck(self, records: list[WireRecord]) -> list[WireRecord]:
-        """The records without secrets, also where one spans two reads of an exchange."""
+    def _strike(self, batch: _Batch) -> None:
+        """Strike out secrets, also where one spans two reads of an exchange."""
         reads: dict[int, list[int]] = {}
-        for at, record in enumerate(records):
-            if record.kind is Kind.READ:
-                reads.setdefault(record.exchange, []).append(at)
-        others = [[at] for at, record in enumerate(records) if record.kind is not Kind.READ]
+        others: list[list[int]] = []
+        for at in range(0, len(batch), 2):
+            kind, exchange, *_ = HEAD.unpack(batch[at])
+            if kind == Kind.READ:
+                reads.setdefault(exchange, []).append(at + 1)
+            else:
+                others.append([at + 1])
         for group in (*reads.values(), *others):
-            payloads = [records[at].payload for at in group]
-            for at, payload in zip(group, self._striker.in_reads(payloads), strict=True):
-                if payload is not records[at].payload:
-                    records[at] = replace(records[at], payload=payload)
-        return records
+            for at, payload in zip(group, self._striker.in_reads([batch[at] for at in group]), strict=True):
+                batch[at] = payload
 
     async def close(self) -> None:
         """Write the rest and close the file."""

@@ -47,18 +47,26 @@ class ResponseReader:
         self._state = "head"
         self._left = 0
 
+    @property
+    def is_chunked(self) -> bool:
+        """Whether it is inside a body of chunks."""
+        return self._state in ("chunk_size", "chunk", "chunk_end", "trailer")
+
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes from the socket; raises FramingError."""
         body: list[bytes] = []
         data = self._pending + data
         self._pending = b""
-        while data and not self.complete:
-            used = self._step(data, body)
+        at = 0
+        while at < len(data) and not self.complete:
+            if self._state == "chunk_size":
+                at = self._whole_chunks(data, at, body)
+            used = self._step(data, at, body)
             if used == 0:
-                self._pending = data
+                self._pending = data[at:]
                 return b"".join(body)
-            data = data[used:]
-        self.rest += data
+            at += used
+        self.rest += data[at:]
         return b"".join(body)
 
     def eof(self) -> bool:
@@ -67,10 +75,23 @@ class ResponseReader:
             self.complete = True
         return self.complete
 
-    def _step(self, data: bytes, body: list[bytes]) -> int:
-        """Use up some bytes; 0 when more are needed."""
+    def _whole_chunks(self, data: bytes, at: int, body: list[bytes]) -> int:
+        """Take the chunks that are whole, from the size of the first on; where the first begins that is not."""
+        while (line_end := data.find(b"\r\n", at)) > 0:
+            size = _chunk_size(data[at:line_end])
+            start, end = line_end + 2, line_end + 2 + size
+            if not size or data[end : end + 2] != b"\r\n":
+                break
+            body.append(data[start:end])
+            at = end + 2
+        return at
+
+    def _step(self, data: bytes, at: int, body: list[bytes]) -> int:
+        """Use up some bytes from there on; 0 when more are needed."""
+        if at >= len(data):
+            return 0
         if self._state in ("length", "chunk"):
-            take = data[: self._left]
+            take = data[at : at + self._left]
             body.append(take)
             self._left -= len(take)
             if self._left == 0:
@@ -78,19 +99,19 @@ class ResponseReader:
                 self._state = "chunk_end"
             return len(take)
         if self._state == "until_close":
-            body.append(data)
-            return len(data)
+            body.append(data[at:])
+            return len(data) - at
         if self._state == "head":
-            return self._read_head(data)
-        return self._read_line(data)
+            return self._read_head(data, at)
+        return self._read_line(data, at)
 
-    def _read_line(self, data: bytes) -> int:
-        end = data.find(b"\n")
+    def _read_line(self, data: bytes, at: int) -> int:
+        end = data.find(b"\n", at)
         if end < 0:
-            if len(data) > _MAX_LINE:
+            if len(data) - at > _MAX_LINE:
                 raise FramingError("a chunk-size line does not end")
             return 0
-        line = data[:end].rstrip(b"\r")
+        line = data[at:end].rstrip(b"\r")
         if self._state == "chunk_end":
             if line:
                 raise FramingError("a chunk does not end where its size says")
@@ -100,22 +121,21 @@ class ResponseReader:
             self._state = "chunk" if self._left else "trailer"
         elif not line:
             self.complete = True
-        return end + 1
+        return end + 1 - at
 
-    def _read_head(self, data: bytes) -> int:
-        end = data.find(b"\r\n\r\n")
+    def _read_head(self, data: bytes, at: int) -> int:
+        end = data.find(b"\r\n\r\n", at)
         if end < 0:
-            if len(data) > MAX_HEAD:
+            if len(data) - at > MAX_HEAD:
                 raise FramingError("the response head does not end")
             return 0
-        head = _parse_head(data[:end])
+        head = _parse_head(data[at:end])
         if head.status == 101:
             raise FramingError("the server switched to another protocol")
-        if head.status < 200:
-            return end + 4
-        self.head = head
-        self._choose_body(head)
-        return end + 4
+        if head.status >= 200:
+            self.head = head
+            self._choose_body(head)
+        return end + 4 - at
 
     def _choose_body(self, head: Head) -> None:
         length = head.get("content-length")
@@ -130,6 +150,31 @@ class ResponseReader:
         else:
             self._state, self._left = "length", int(length)
             self.complete = self._left == 0
+
+
+_TAIL = 1 << 12
+"""Bytes at the end of what came so far that are looked at; longer trailers are not found."""
+_LAST_CHUNK = re.compile(rb"\r?\n0+[ \t]*(?:;[^\r\n]*)?\r?\n(?:[^\r\n]+\r?\n)*\r?\n\Z")
+
+
+class TailReader:
+    """Tells when a chunked event stream is over, by the last bytes that came, without taking chunks apart.
+
+    A stream is over when what came ends with the last chunk and its trailers. The same bytes inside an event would be a
+    line that is `0`, which is no field of an event; a stream that has one anyway is cut there, and the account, which
+    takes every chunk apart, says that it is not whole.
+    """
+
+    def __init__(self, begun: bytes) -> None:
+        """`begun` is what came so far."""
+        self._tail = begun[-_TAIL:]
+
+    def feed(self, data: bytes) -> bool:
+        """Whether the stream ends with these next bytes."""
+        tail = self._tail = data[-_TAIL:] if len(data) >= _TAIL else (self._tail + data)[-_TAIL:]
+        if tail.endswith(b"\r\n0\r\n\r\n"):
+            return True
+        return tail.endswith((b"\r\n\r\n", b"\n\n")) and _LAST_CHUNK.search(tail) is not None
 
 
 def _chunk_size(line: bytes) -> int:

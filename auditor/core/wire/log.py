@@ -23,7 +23,6 @@ from auditor.errors import EvidenceError
 
 MAGIC = b"AUDITWIRE\x01"
 """First bytes of the first frame; the last of them is the version of the format."""
-_HEAD = struct.Struct("<BIqqI")
 _ZSTD = b"\x28\xb5\x2f\xfd"
 """First bytes of every zstd frame."""
 _PIECE = 1 << 16
@@ -73,16 +72,24 @@ class WireRecord:
         return value
 
 
+HEAD = struct.Struct("<BIqqI")
+"""What stands before the payload of a record: kind, exchange, t_ns, kernel_ns, length."""
+
+
 def encode(record: WireRecord) -> bytes:
     """The bytes of one record, uncompressed."""
-    head = _HEAD.pack(record.kind, record.exchange, record.t_ns, record.kernel_ns, len(record.payload))
+    head = HEAD.pack(record.kind, record.exchange, record.t_ns, record.kernel_ns, len(record.payload))
     return head + record.payload
 
 
 def frame(records: Iterable[WireRecord], *, first: bool = False) -> bytes:
     """One compressed frame; `first` puts the magic ahead."""
-    body = b"".join(map(encode, records))
-    return zstandard.ZstdCompressor(level=3, write_checksum=True).compress(MAGIC + body if first else body)
+    return frame_of(b"".join(map(encode, records)), first=first)
+
+
+def frame_of(body: bytes, *, first: bool) -> bytes:
+    """One compressed frame of encoded records."""
+    return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(MAGIC + body if first else body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +152,8 @@ def _frames(data: bytes) -> Iterator[bytes]:
 def _records(body: bytes) -> Iterator[WireRecord]:
     at = 0
     while at < len(body):
-        kind, exchange, t_ns, kernel_ns, length = _HEAD.unpack_from(body, at)
-        at += _HEAD.size
+        kind, exchange, t_ns, kernel_ns, length = HEAD.unpack_from(body, at)
+        at += HEAD.size
         if length > MAX_PAYLOAD or at + length > len(body):
             raise ValueError("a record is longer than its frame")
         yield WireRecord(Kind(kind), exchange, t_ns, kernel_ns, body[at : at + length])
