@@ -5,14 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from auditor.audit import Result
+from auditor.core.claim.claim import Case
 from auditor.core.counting.ledger import ExchangeLedger
 from auditor.core.folder import RunFolder
 from auditor.core.judging.summary import line_decode_rate
 from auditor.core.judging.verdict import Verdict
 from auditor.core.record import sha256
-from auditor.db.rows import ArtefactRow, ExchangeRow, FindingRow, LedgerRow, RunRow, ServerRow, VerdictRow
+from auditor.db.rows import ArtefactRow, ExchangeRow, FindingRow, ImportRow, LedgerRow, RunRow, ServerRow, VerdictRow
 from auditor.db.store import open_store
 from auditor.errors import AuditError
+from auditor.review.imports import Taken
 
 
 def index_run(result: Result, *, text: str, database: str | None, say: Callable[[str], None]) -> None:
@@ -115,3 +117,34 @@ def _artefact(folder: Path, name: str, digest: str) -> ArtefactRow:
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
+
+
+def index_import(
+    taken: Taken,
+    folder: Path,
+    case: Case | None,
+    *,
+    now_ns: int,
+    database: str | None,
+    say: Callable[[str], None],
+) -> None:
+    """Store an import; a database that cannot be used is said and loses nothing, since the folder holds it all."""
+    first = taken.beside[0] if taken.beside else None
+    row = ImportRow(
+        folder=str(folder),
+        import_id=taken.id,
+        claim_id=case.claim_id if case else None,
+        format=taken.imported.format,
+        tool=taken.imported.tool,
+        grade=taken.imported.grade.value,
+        sha256=taken.imported.originals[0].sha256,
+        bytes=sum(one.size for one in taken.imported.originals),
+        imported_ns=now_ns,
+        verdict=first.verdict.value if first else None,
+        sentence=first.sentence if first else None,
+    )
+    try:
+        with open_store(database) as store:
+            store.save_import(row)
+    except AuditError as error:
+        say(f"audit: the import is not in the database: {error}")

@@ -116,19 +116,31 @@ def report(run: str, markdown: bool, reports: str, as_json: bool) -> None:
 @database_option
 @json_option
 def list_runs(claim: str | None, database: str | None, as_json: bool) -> None:
-    """List the runs in the database and their verdicts, the newest first."""
+    """List the runs and imports in the database and their verdicts, the newest first."""
     from dataclasses import asdict
 
     from auditor.db.store import open_store
 
     out = Output(as_json)
     with open_store(database) as store:
-        runs = store.runs(claim)
+        runs, imports = store.runs(claim), store.imports(claim)
     if runs:
         _say_runs(runs, out)
     else:
         out.say("No run is stored. `audit run CLAIM` makes one.")
-    out.document({"runs": [asdict(one) for one in runs]})
+    if imports:
+        _say_imports(imports, out)
+    out.document({"runs": [asdict(one) for one in runs], "imports": [asdict(one) for one in imports]})
+
+
+def _say_imports(imports: Sequence[Any], out: Output) -> None:
+    from auditor.cli.columns import fitted
+
+    rows: list[tuple[str, ...]] = [("IMPORT", "CLAIM", "VERDICT", "TOOL", "EVIDENCE", "FOLDER")]
+    rows += [(i.import_id, i.claim_id or "none", i.verdict or "none", i.tool, i.grade, i.folder) for i in imports]
+    out.say("")
+    for line in fitted(rows):
+        out.say(line)
 
 
 def _say_runs(runs: Sequence[Any], out: Output) -> None:

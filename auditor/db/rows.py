@@ -143,6 +143,27 @@ class ArtefactRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportRow:
+    """A result file that was imported."""
+
+    folder: str
+    """Where its record and its bytes are."""
+    import_id: str
+    claim_id: str | None
+    """The claim that it was laid beside; None without one."""
+    format: str
+    tool: str
+    grade: str
+    sha256: str
+    """Of its first file."""
+    bytes: int
+    """Of all its files."""
+    imported_ns: int
+    verdict: str | None
+    sentence: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
     """A run in a list; what belongs to the verdict is None where there is none yet."""
 

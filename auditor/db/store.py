@@ -5,6 +5,7 @@ for the whole of a run without holding a lock.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
 from difflib import get_close_matches
 from types import TracebackType
 from typing import Self, TypeVar
@@ -22,6 +23,7 @@ from auditor.db.rows import (
     ClaimSummary,
     ExchangeRow,
     FindingRow,
+    ImportRow,
     LedgerRow,
     RunRow,
     RunSummary,
@@ -175,6 +177,23 @@ class Store:
     def runs(self, claim_id: str | None = None) -> list[RunSummary]:
         """The runs of a claim, or of all, with the verdict that stands; newest first."""
         return self._read(lambda session: _runs(session, claim_id))
+
+    def save_import(self, row: ImportRow) -> None:
+        """Store an import; the same folder again replaces its row."""
+        self._write(lambda session: session.merge(tables.Import(**asdict(row))))
+
+    def imports(self, claim_id: str | None = None) -> list[ImportRow]:
+        """The imports that were laid beside a claim, or all; newest first."""
+        table = tables.Import
+        query = select(table).order_by(table.imported_ns.desc(), table.folder)
+        if claim_id is not None:
+            query = query.where(table.claim_id == claim_id)
+        names = [field.name for field in fields(ImportRow)]
+        return self._read(
+            lambda session: [
+                ImportRow(**{name: getattr(one, name) for name in names}) for one in session.scalars(query)
+            ]
+        )
 
     def _read(self, work: Callable[[Session], T]) -> T:
         with one_line(self._place), Session(self._engine) as session:

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Double, ForeignKey, ForeignKeyConstraint, Index, MetaData, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration in `alembic/versions`; kept here so that a look at the database need not import Alembic."""
 
 
@@ -192,3 +192,22 @@ class Artefact(Base):
     name: Mapped[str] = mapped_column(String(500), primary_key=True)
     sha256: Mapped[str] = mapped_column(String(64), index=True)
     bytes: Mapped[int]
+
+
+class Import(Base):
+    """A result file that was imported, by the folder that holds its record and its bytes."""
+
+    __tablename__ = "imports"
+
+    folder: Mapped[str] = mapped_column(String(500), primary_key=True)
+    import_id: Mapped[str] = mapped_column(String(200))
+    claim_id: Mapped[str | None] = mapped_column(String(200), index=True)
+    """The claim that it was laid beside, which need not be stored."""
+    format: Mapped[str] = mapped_column(String(50))
+    tool: Mapped[str] = mapped_column(String(200))
+    grade: Mapped[str] = mapped_column(String(50))
+    sha256: Mapped[str] = mapped_column(String(64), index=True)
+    bytes: Mapped[int]
+    imported_ns: Mapped[int]
+    verdict: Mapped[str | None] = mapped_column(String(50))
+    sentence: Mapped[str | None] = mapped_column(Text)

@@ -171,7 +171,7 @@ def tomorrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(_HERE / "tomorrow.txt", home / "auditor" / "_alembic" / "versions" / "9999_tomorrow.py")
     tables = home / "auditor" / "db" / "tables.py"
     source = tables.read_text(encoding="utf-8")
-    changed = source.replace('REVISION = "0001"', 'REVISION = "9999"')
+    changed = source.replace('REVISION = "0002"', 'REVISION = "9999"')
     assert changed != source
     tables.write_text(changed, encoding="utf-8")
     return home

@@ -1,0 +1,66 @@
+"""From the bytes of files to their records: recognised, read, and checked."""
+
+from collections.abc import Iterable, Iterator
+
+from auditor.core.imports.checks import findings_of
+from auditor.core.imports.format import File, Format, recognised
+from auditor.core.imports.formats import FORMATS
+from auditor.core.imports.measured import Measured
+from auditor.core.imports.record import Imported, Original, Result
+from auditor.core.record import sha256
+from auditor.errors import UsageError
+
+MAX_RESULTS = 10_000
+MAX_REQUESTS = 500_000
+"""Requests of one file that are taken in."""
+
+
+def read_files(
+    files: Iterable[File], formats: tuple[Format, ...] = FORMATS
+) -> Iterator[tuple[Imported, tuple[File, ...]]]:
+    """Each result with the files that it was read from; raises UsageError for the first that cannot be taken in.
+
+    Files of one format that are different parts of a result are read together.
+    """
+    groups: dict[str, dict[str, list[File]]] = {}
+    by_name = {one.name: one for one in formats}
+    for file in files:
+        found, part = recognised(file, formats)
+        groups.setdefault(found.name, {}).setdefault(part, []).append(file)
+    for name, parts in groups.items():
+        if all(len(several) == 1 for several in parts.values()):
+            yield _read(by_name[name], {part: several[0] for part, several in parts.items()})
+            continue
+        for part, several in parts.items():
+            yield from (_read(by_name[name], {part: file}) for file in several)
+
+
+def _read(format_: Format, parts: dict[str, File]) -> tuple[Imported, tuple[File, ...]]:
+    reading = format_.read(parts)
+    names = listed_names(parts)
+    if not reading.results:
+        raise UsageError(f"holds no result of {format_.tool}", where=names)
+    if len(reading.results) > MAX_RESULTS or sum(len(one.requests) for one in reading.results) > MAX_REQUESTS:
+        what = f"holds more than {MAX_RESULTS:,} results or {MAX_REQUESTS:,} requests"
+        raise UsageError(what, where=names, remedy="cut the file into several")
+    imported = Imported(
+        format=format_.name,
+        tool=format_.tool,
+        tool_version=reading.tool_version,
+        originals=tuple(
+            Original(name=file.name, part=part, sha256=sha256(file.data), size=len(file.data))
+            for part, file in parts.items()
+        ),
+        results=tuple(map(_checked, reading.results)),
+        notes=reading.notes,
+    )
+    return imported, tuple(parts.values())
+
+
+def _checked(result: Result) -> Result:
+    return result.model_copy(update={"findings": (*result.findings, *findings_of(Measured(result)))})
+
+
+def listed_names(parts: dict[str, File]) -> str:
+    """The names of the files, for an error."""
+    return ", ".join(file.name for file in parts.values())
