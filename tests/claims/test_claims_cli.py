@@ -106,6 +106,7 @@ def test_validate_as_json_is_one_document(audit, tmp_path: Path) -> None:
         "id": "fork-130tps",
         "measurements": ["fork-130tps"],
         "without_number": [],
+        "warnings": [],
         "errors": [],
     }
     assert bad["errors"][0]["where"] == "bad.yaml:4"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from runs import Cells, recording, wire_records
 
 from auditor.core.counting.evidence import assemble, read_response
-from auditor.core.wire.log import MAGIC, Kind, WireRecord, encode, frame, read_wire
+from auditor.core.wire.log import MAGIC, SMALL_BYTES, Kind, WireRecord, encode, frame, read_wire
 from auditor.errors import EvidenceError
 
 RECORDS = st.builds(
@@ -151,3 +151,15 @@ def test_kernel_times_are_put_on_the_client_s_clock() -> None:
     # The stamp of the last read lies after the read itself: no read is later than when the client saw it.
     assert [read.arrival_ns for read in evidence.exchanges[0].reads] == [1900, 5900, 7000, 8000]
     assert evidence.clock_error_ns == 70
+
+
+def test_a_log_that_would_fill_the_memory_is_refused_while_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "wire.zst"
+    part = WireRecord(Kind.READ, 1, 0, 0, bytes(SMALL_BYTES // 2))
+    written(path, [[part], [part], [part]])
+    assert path.stat().st_size < 100_000
+    with pytest.raises(EvidenceError, match="expands to more than 64 MiB") as refused:
+        read_wire(path)
+    assert refused.value.where == str(path)
+    written(path, [[part]])
+    assert read_wire(path).damage is None

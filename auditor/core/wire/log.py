@@ -25,9 +25,13 @@ MAGIC = b"AUDITWIRE\x01"
 """First bytes of the first frame; the last of them is the version of the format."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
 """First bytes of every zstd frame."""
-_PIECE = 1 << 16
+_PIECE = 1 << 12
+"""Bytes that are decompressed at once: zstd makes at most 128 MiB of them."""
 MAX_PAYLOAD = 1 << 28
 """Longest payload that is believed, in bytes; more means a damaged file."""
+MOST_BYTES = 2 << 30
+SMALL_BYTES, MOST_TIMES = 64 << 20, 500
+"""Of a log, decompressed: events of servers that differ in one token compress 20 to 60 times."""
 
 
 class Kind(IntEnum):
@@ -104,7 +108,7 @@ class WireLog:
 def read_wire(path: Path) -> WireLog:
     """Read a wire log; a torn last frame, as a killed process leaves it, is reported and not an error.
 
-    Raises EvidenceError when the file is not a wire log or is of a newer version.
+    Raises EvidenceError when the file is not a wire log, is of a newer version, or expands beyond what a run gives.
     """
     try:
         data = path.read_bytes()
@@ -115,7 +119,7 @@ def read_wire(path: Path) -> WireLog:
     records: list[WireRecord] = []
     damage = None if data else "the wire log is empty"
     try:
-        for position, body in enumerate(_frames(data)):
+        for position, body in enumerate(_frames(data, str(path))):
             records.extend(_records(_checked(body, path) if position == 0 else body))
     except (zstandard.ZstdError, struct.error, ValueError) as error:
         damage = str(error)
@@ -134,8 +138,13 @@ def _checked(body: bytes, path: Path) -> bytes:
     return body[len(MAGIC) :]
 
 
-def _frames(data: bytes) -> Iterator[bytes]:
-    at = 0
+def most_expanded(size: int) -> int:
+    """The most bytes that a wire log of `size` compressed bytes is let grow to; no run gives more."""
+    return min(MOST_BYTES, max(SMALL_BYTES, MOST_TIMES * size))
+
+
+def _frames(data: bytes, where: str) -> Iterator[bytes]:
+    at, left = 0, most_expanded(len(data))
     while at < len(data):
         decompressor = zstandard.ZstdDecompressor().decompressobj()
         parts = []
@@ -146,6 +155,10 @@ def _frames(data: bytes) -> Iterator[bytes]:
             piece = data[at : at + _PIECE]
             parts.append(decompressor.decompress(piece))
             at += len(piece) - len(decompressor.unused_data)
+            left -= len(parts[-1])
+            if left < 0:
+                what = f"the wire log expands to more than {most_expanded(len(data)) >> 20:,} MiB, which no run does"
+                raise EvidenceError(what, where=where, remedy="it was made to fill memory: do not judge it")
         yield b"".join(parts)
 
 
