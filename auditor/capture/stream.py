@@ -24,8 +24,9 @@ from auditor.core.wire.log import Kind
 from auditor.core.wire.ndjson import LineReader
 
 CONNECT_TIMEOUT_S = 10.0
-_COUNTED = 4096
-"""Bytes of a read up to which its events are counted one by one."""
+_HEAD_END = b"\r\n\r\n"
+_SMALL = 4096
+"""Bytes of a read below which it is looked at closely."""
 LIMIT_BYTES = 32 << 20
 """What one answer may take beside its tokens; the connection is closed on one that sends more."""
 
@@ -235,11 +236,18 @@ class CapturingTransport(httpx.AsyncBaseTransport):
 
     def _read_begin(self, flight: Flight, wait: _Wait, data: bytes) -> None:
         """A read that is taken apart: until the head is there, and to the end where the body is wanted."""
-        piece = wait.reader.feed(data)
+        piece, begun = b"", data
+        while data and wait.reader.head is None:
+            end = data.find(_HEAD_END) + len(_HEAD_END)
+            cut = end if end >= len(_HEAD_END) else len(data)
+            piece, data = wait.reader.feed(data[:cut]), data[cut:]
         head = wait.reader.head
+        is_stream = is_event_stream(head)
+        if not is_stream or flight.keep or not wait.reader.is_chunked or len(data) < _SMALL:
+            piece += wait.reader.feed(data)
         wait.is_complete = wait.reader.complete
         if head is not None and not wait.head.is_set():
-            wait.is_stream = is_event_stream(head)
+            wait.is_stream = is_stream
             wait.event_mark = b"\n" if isinstance(reader_of(head), LineReader) else b"data:"
             if wait.is_stream and head.status == 200:
                 self._log_held(flight)
@@ -247,7 +255,8 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         if flight.keep or not wait.is_stream:
             wait.body.append(piece)
         elif wait.reader.is_chunked and not wait.is_complete:
-            wait.tail = TailReader(data)
+            wait.tail = TailReader()
+            wait.is_complete = wait.tail.feed(begun)
 
     def _log_held(self, flight: Flight) -> None:
         if flight.held:
@@ -336,7 +345,7 @@ def _count_events(flight: Flight, wait: _Wait, data: bytes) -> bool:
     A comment that keeps a connection alive is none of the engine behind it.
     """
     flight.last = data
-    if len(data) > _COUNTED:
+    if len(data) >= _SMALL:
         flight.events += len(data) // wait.event_bytes
         return True
     found = data.count(wait.event_mark)

@@ -165,9 +165,8 @@ class TailReader:
     takes every chunk apart, says that it is not whole.
     """
 
-    def __init__(self, begun: bytes) -> None:
-        """`begun` is what came so far."""
-        self._tail = begun[-_TAIL:]
+    def __init__(self) -> None:
+        self._tail = b""
 
     def feed(self, data: bytes) -> bool:
         """Whether the stream ends with these next bytes."""
