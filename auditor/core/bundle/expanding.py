@@ -1,0 +1,29 @@
+"""How large a wire log is when it is read, found out without holding it."""
+
+import zstandard
+
+from auditor.errors import EvidenceError
+
+MOST_BYTES = 2 << 30
+SMALL_BYTES, MOST_TIMES = 64 << 20, 500
+"""A log that grows more than this many times is refused where it is more than small; events of servers that differ in
+one token compress 20 to 60 times."""
+_PIECE = 1 << 20
+
+
+def expanded_size(data: bytes, where: str) -> int:
+    """Bytes of a wire log without compression; raises EvidenceError when that is more than any run would give.
+
+    A torn end is no error here: the reader of the log says it.
+    """
+    most = min(MOST_BYTES, max(SMALL_BYTES, MOST_TIMES * len(data)))
+    total = 0
+    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    try:
+        while piece := reader.read(_PIECE):
+            total += len(piece)
+            if total > most:
+                raise EvidenceError(f"expands to more than {most >> 20:,} MiB, which no run does", where=where)
+    except zstandard.ZstdError:
+        pass
+    return total

@@ -1,0 +1,1 @@
+"""What leaves this machine and comes to it: keys and envelopes, and bundles from an address."""
