@@ -30,6 +30,12 @@ def pytest_configure() -> None:
     os.environ["COLUMNS"] = "80"  # text is wrapped to the terminal, and tests read it
 
 
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal on which every table has a line for each row."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs the embedded server."""
     for item in items:

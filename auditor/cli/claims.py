@@ -149,16 +149,19 @@ def list_claims(database: str | None, as_json: bool) -> None:
     """List the claims in the database."""
     from datetime import UTC, datetime
 
+    from auditor.cli.columns import table
+
     output = Output(as_json)
     with _store(database) as store:
         found = store.claims()
+    rows: list[tuple[str, ...]] = [("CLAIM", "REVISION", "ADDED", "RUNS", "LAST VERDICT", "TITLE")]
     for claim in found:
         day = datetime.fromtimestamp(claim.added_ns // 10**9, UTC).strftime("%Y-%m-%d")
-        output.say(
-            f"{claim.claim_id:<28}  revision {claim.revision}  {day}  {claim.runs} runs  "
-            f"{claim.last_verdict or 'not audited':<15}  {claim.title}"
-        )
-    if not found:
+        verdict = claim.last_verdict or "not audited"
+        rows.append((claim.claim_id, str(claim.revision), day, str(claim.runs), verdict, claim.title))
+    if found:
+        output.say("\n".join(table(rows, right=(1, 3), indent=0)))
+    else:
         output.say("no claims stored; `audit claims add FILE` stores one")
     output.document(
         {

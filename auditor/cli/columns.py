@@ -5,21 +5,34 @@ import textwrap
 from collections.abc import Sequence
 
 WIDTH = 110
-"""Letters in a line at most, and where no terminal tells."""
+"""Letters in a line of a paragraph at most, and in any line where no terminal tells."""
+LEAST = 6
+"""Letters to which a column is narrowed at most."""
 Row = tuple[str, ...]
 
 
-def table(rows: Sequence[Row], right: tuple[int, ...] = ()) -> list[str]:
-    """Rows with aligned columns, two spaces in, those of numbers to the right; a column without text is left out."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+def table(rows: Sequence[Row], right: tuple[int, ...] = (), indent: int = 2) -> list[str]:
+    """Rows in aligned columns that together fit the terminal, those of numbers to the right.
+
+    The widest are narrowed, and their text goes on below; a column without text is left out.
+    """
+    widths = {column: width for column in range(len(rows[0])) if (width := max(len(row[column]) for row in rows))}
+    words = {column: max(len(word) for row in rows for word in row[column].split()) for column in widths}
+    room = max(40, _terminal()) - indent - 2 * (len(widths) - 1)
+    while sum(widths.values()) > room and max(widths.values()) > LEAST:
+        # Words stay whole as long as another column has room to give.
+        loose = {column: width for column, width in widths.items() if width > max(LEAST, words[column])} or widths
+        widths[max(loose, key=loose.__getitem__)] -= 1
     lines = []
     for row in rows:
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            if width
-        ]
-        lines.append(f"  {'  '.join(cells)}".rstrip())
+        cells = {column: textwrap.wrap(row[column], width) or [""] for column, width in widths.items()}
+        for number in range(max(map(len, cells.values()))):
+            parts = [
+                text.rjust(widths[column]) if column in right else text.ljust(widths[column])
+                for column, cell in cells.items()
+                for text in (cell[number] if number < len(cell) else "",)
+            ]
+            lines.append((" " * indent + "  ".join(parts)).rstrip())
     return lines
 
 
@@ -37,20 +50,14 @@ def wrapped(words: str, first: str = "", rest: str | None = None) -> list[str]:
 
 
 def line_width() -> int:
-    """Letters in a line: the terminal's, within bounds."""
-    return max(40, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
+    """Letters in a line of a paragraph: the terminal's, within bounds."""
+    return max(40, min(WIDTH, _terminal()))
+
+
+def _terminal() -> int:
+    return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def fitted(rows: Sequence[Row]) -> list[str]:
-    """Rows in aligned columns that together fit the line: the widest are narrowed, and their text goes on below."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    room = line_width() - 2 * (len(widths) - 1)
-    while sum(widths) > room and max(widths) > 8:
-        widths[widths.index(max(widths))] -= 1
-    lines = []
-    for row in rows:
-        cells = [textwrap.wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
-        for number in range(max(map(len, cells))):
-            parts = [cell[number] if number < len(cell) else "" for cell in cells]
-            lines.append("  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip())
-    return lines
+    """The same from the edge of the line on, every column to the left."""
+    return table(rows, indent=0)

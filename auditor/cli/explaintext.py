@@ -1,9 +1,8 @@
 """Explanations and counting rules as text for people."""
 
-import textwrap
 from collections.abc import Iterable, Sequence
 
-from auditor.cli.columns import Row, table
+from auditor.cli.columns import Row, table, wrapped
 from auditor.core.bases import BasisValue
 from auditor.core.explain.aliases import ends_of
 from auditor.core.explain.chance import RANGE
@@ -11,7 +10,6 @@ from auditor.core.explain.matching import Number
 from auditor.core.explain.record import Backward, Explanation, Reading
 from auditor.core.wording import figure, percent, span
 
-WIDTH = 110
 _BESIDE = {
     "meets": "matches",
     "meets once": "matches, no interval",
@@ -132,7 +130,7 @@ def _backwards(sentences: Iterable[Backward]) -> list[str]:
     for one in sentences:
         head = f"  {_POSSIBLE[one.is_possible]:<14}"
         words = f"{one.sentence.rstrip('.')} ({one.why})."
-        lines += textwrap.wrap(words, WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
+        lines += wrapped(words, head)
     return lines
 
 
@@ -160,4 +158,4 @@ def _beside(reading: Reading) -> str:
 
 
 def _wrapped(words: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(words, WIDTH, initial_indent=indent, subsequent_indent=indent + ("  " if indent else ""))
+    return wrapped(words, indent, indent + ("  " if indent else ""))

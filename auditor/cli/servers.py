@@ -21,6 +21,7 @@ def servers(kind: str | None, as_json: bool) -> None:
     Exact is a count that means what the term means; nominal is a setting multiplied, a rate, or something else that
     stands in for the count. A kind that was never seen live was read from its source alone.
     """
+    from auditor.cli.columns import table, wrapped
     from auditor.core.adapter import Adapter
     from auditor.servers import load_adapters
 
@@ -29,15 +30,16 @@ def servers(kind: str | None, as_json: bool) -> None:
         raise UsageError(f"no kind of server is called {kind}", remedy=f"give one of: {', '.join(adapters)}")
     chosen: list[Adapter] = list(adapters.values()) if kind is None else [adapters[kind]]
     out = Output(as_json)
-    for adapter in chosen:
-        out.say(f"{adapter.name:14}{adapter.title}; {_seen(adapter.seen_live)}")
-        if kind is not None:
-            out.say(f"  read from: {adapter.source}")
-            out.say(f"  APIs: {', '.join(api for api in ('chat', 'completions', 'native') if adapter.route(api))}")
-            if adapter.switches:
-                out.say(f"  switch on: {adapter.switches}")
-            for term, note in adapter.notes.items():
-                out.say(f"  {term.replace('_', ' '):16}{note.kind:9}{note.why}")
+    if kind is None:
+        lines = table([(one.name, f"{one.title}; {_seen(one.seen_live)}") for one in chosen], indent=0)
+    else:
+        one = chosen[0]
+        apis = ", ".join(api for api in ("chat", "completions", "native") if one.route(api))
+        said = [f"{one.title}; {_seen(one.seen_live)}", f"Read from: {one.source}", f"APIs: {apis}"]
+        said += [f"Switch on: {one.switches}"] if one.switches else []
+        lines = [line for words in said for line in wrapped(words, rest="  ")]
+        lines += table([(term.replace("_", " "), note.kind, note.why) for term, note in one.notes.items()])
+    out.say("\n".join(lines))
     out.document(
         [
             {

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from auditor.core.counting.gaps import Gaps, GapSummary, quantile
 from auditor.core.counting.ledger import Ledger
 from auditor.core.wording import plural
 from auditor.report.shown import NOT_KNOWN, count, milliseconds
@@ -11,43 +12,38 @@ from auditor.report.tokens import TokenDigest
 from auditor.report.views import Block, Cell, Chart, Row, Section, Table, cells, columns
 
 BINS_PER_DECADE = 4
-QUANTILES = (0.5, 0.9, 0.99)
 LEAST_NS = 1000
 """Shorter gaps are drawn as this long; a logarithmic axis has no 0."""
 
 
-def gaps_section(digest: TokenDigest, ledger: Ledger, subject: str) -> Section:
-    """The time between events, steps and tokens."""
+def gaps_section(found: GapSummary, digest: TokenDigest, ledger: Ledger, subject: str) -> Section:
+    """The time between events, steps and tokens: the figures of the verdict, and their sizes from the token log."""
     title = "Gaps between tokens and events"
-    if not digest.event_gaps_ns:
+    if found.icl_ns is None:
         return Section("gaps", title, ("Not known: fewer than two events were delivered on the judged load.",))
     lines = [line for line in ledger.exchanges if line.cell == subject]
     shared, events = sum(line.events_sharing_a_read for line in lines), sum(line.tally.events or 0 for line in lines)
-    lead = f"All answers of the judged load. {shared:,} of {plural(events, 'event')} shared a socket read with another"
+    lead = f"All complete answers of the judged load. {shared:,} of {plural(events, 'event')} shared a socket read"
+    lead += " with another"
     lead += ": these carry one time, and the gaps between them say nothing of the server." if shared else "."
-    is_same = digest.one_token_each
-    rows = [_row("between events, and so between tokens" if is_same else "between events", digest.event_gaps_ns)]
-    if digest.step_gaps_ns:
-        rows.append(_row("between steps", digest.step_gaps_ns))
+    is_same = found.itl_ns is not None
+    rows = [_row("between events, and so between tokens" if is_same else "between events", found.icl_ns)]
+    if found.step_ns is not None:
+        rows.append(_row("between steps", found.step_ns))
     if not is_same:
-        reason = Cell(NOT_KNOWN, "not every event carried exactly one token")
-        rows.append(cells("between tokens", reason, *[""] * (len(QUANTILES) + 2)))
-    labels = [f"#{'Median' if share == 0.5 else f'{share * 100:g} % below'}" for share in QUANTILES]
-    table = Table("Gaps", columns("Gap", "#Number", "#Least", *labels, "#Most"), tuple(rows))
-    blocks = [Block(table=table), _drawn("events", digest.event_gaps_ns, digest)]
-    if digest.step_gaps_ns:
-        blocks.append(_drawn("steps", digest.step_gaps_ns, digest))
+        rows.append(cells("between tokens", Cell(NOT_KNOWN, found.itl_reason or ""), *[""] * (len(_COLUMNS) - 2)))
+    blocks = [Block(table=Table("Gaps", columns(*_COLUMNS), tuple(rows)))]
+    drawn = (("events", digest.event_gaps_ns), ("steps", digest.step_gaps_ns))
+    blocks += [_drawn(unit, gaps, digest) for unit, gaps in drawn if gaps]
     return Section("gaps", title, (lead,), tuple(blocks))
 
 
-def _row(label: str, gaps: Sequence[int]) -> Row:
-    middle = [milliseconds(quantile(gaps, share)) for share in QUANTILES]
-    return cells(label, count(len(gaps)), milliseconds(gaps[0]), *middle, milliseconds(gaps[-1]))
+_COLUMNS = ("Gap", "#Number", "#Least", "#Median", "#90 % below", "#99 % below", "#Most")
 
 
-def quantile(ordered: Sequence[int], share: float) -> int:
-    """The value of that rank: the least that is not below a share of all."""
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+def _row(label: str, gaps: Gaps) -> Row:
+    values = (gaps.least_ns, gaps.median_ns, gaps.p90_ns, gaps.p99_ns, gaps.most_ns)
+    return cells(label, count(gaps.n), *map(milliseconds, values))
 
 
 def _drawn(unit: str, gaps: Sequence[int], digest: TokenDigest) -> Block:

@@ -1,7 +1,7 @@
 """Reads the token log once: the first answer in full, and gaps and accepted drafts of everything else in counts."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -58,10 +58,8 @@ class TokenDigest:
 
     answer: Answer | None = None
     event_gaps_ns: list[int] = field(default_factory=list)
-    """Of the judged cell, within each answer."""
+    """Of the judged cell, within each complete answer."""
     step_gaps_ns: list[int] = field(default_factory=list)
-    one_token_each: bool = True
-    """Whether every event of the judged cell carried exactly one token."""
     accepted_per_step: dict[str, Counter[int]] = field(default_factory=dict)
     """By cell: verify steps by the drafted tokens that they accepted."""
 
@@ -69,11 +67,12 @@ class TokenDigest:
 def read_tokens(path: Path, ledger: Ledger, subject: str) -> TokenDigest:
     """Digest `tokens.jsonl` of the run folder `path`; raises EvidenceError."""
     digest = TokenDigest()
+    complete = {line.exchange for line in ledger.exchanges if line.status == "complete"}
     line = first_answer(ledger, subject)
     if line is not None:
         digest.answer = Answer(line)
     for exchange in _exchanges(path / TOKENS):
-        _take(digest, exchange, subject)
+        _take(digest, exchange, subject, complete)
     digest.event_gaps_ns.sort()
     digest.step_gaps_ns.sort()
     return digest
@@ -107,17 +106,15 @@ def _exchanges(path: Path) -> Iterator[list[dict[str, Any]]]:
         yield held
 
 
-def _take(digest: TokenDigest, lines: list[dict[str, Any]], subject: str) -> None:
+def _take(digest: TokenDigest, lines: list[dict[str, Any]], subject: str, complete: Collection[int]) -> None:
     first = lines[0]
     _count_accepted(digest, lines)
     if first["cell"] != subject:
         return
-    per_event = Counter(line["event"] for line in lines)
-    counted = all(line["index"] is not None for line in lines)
-    digest.one_token_each &= counted and all(number == 1 for number in per_event.values())
-    digest.event_gaps_ns.extend(_gaps(lines, "event"))
-    if all(line["step"] is not None for line in lines):
-        digest.step_gaps_ns.extend(_gaps(lines, "step"))
+    if first["exchange"] in complete:
+        digest.event_gaps_ns.extend(_gaps(lines, "event"))
+        if all(line["step"] is not None for line in lines):
+            digest.step_gaps_ns.extend(_gaps(lines, "step"))
     answer = digest.answer
     if answer is not None and first["exchange"] == answer.line.exchange:
         _fill(answer, lines)

@@ -54,7 +54,7 @@ def make_view(source: Source) -> ReportView:
             possible_section(verdict),
             pairs_section(verdict),
             timeline_section(source.tokens),
-            gaps_section(source.tokens, ledger, plan.subject.key),
+            gaps_section(verdict.gaps, source.tokens, ledger, plan.subject.key),
             acceptance_section(verdict, ledger, source.tokens),
             compared_section(verdict),
             findings_section(verdict),

@@ -16,6 +16,7 @@ def run(command, *arguments: str):
     return CliRunner().invoke(command, list(arguments), standalone_mode=False)
 
 
+@pytest.mark.usefixtures("wide")
 def test_a_folder(tmp_path):
     folder = write(tmp_path / "made", HYBRID, quant=HYBRID_QUANT, tensors=hybrid_tensors())
     shown = run(model, str(folder))
@@ -62,6 +63,7 @@ def test_a_ceiling_of_a_checkpoint_on_disk(tmp_path):
     assert document["lines"][0]["expected"][1] == pytest.approx(1792e9 / (read + state), rel=1e-5)
 
 
+@pytest.mark.usefixtures("wide")
 def test_a_ceiling_of_a_gguf_file():
     found = run(ceiling, "--gpu", "rtx-5090", "--model", str(find_gguf()), "--value", "900", "--draft-tokens", "0")
     assert found.return_value == 0

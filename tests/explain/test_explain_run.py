@@ -112,6 +112,7 @@ def test_explain_lays_another_claim_beside_a_run(audit, run: Path, tmp_path: Pat
     assert "delivered/gpu" in {one["id"] for one in document["explanations"][0]["readings"]}
 
 
+@pytest.mark.usefixtures("wide")
 def test_bases_prints_every_rule_with_its_factor_and_what_is_missing(audit, run: Path) -> None:
     code, out, err = audit("bases", run)
     assert (code, err) == (0, "")
@@ -129,10 +130,12 @@ def test_bases_prints_every_rule_with_its_factor_and_what_is_missing(audit, run:
     assert rules["log/best"]["reason"]
 
 
+@pytest.mark.usefixtures("wide")
 def test_the_example_of_the_disputed_claim_prints_every_figure(audit) -> None:
     numbers = ("--delivered", "39.6", "--draft-tokens", "2", "--acceptance", "0.61:0.85")
     code, out, err = audit("explain", FORK, *numbers)
     assert (code, err) == (0, "")
+    out = " ".join(out.split())
     for figure in ("53.51", "59.94", "64.92", "75.28", "82.88", "49.59", "68.6", "39.6 x 3 = 118.8", "87.91", "106.9"):
         assert figure in out, figure
     assert "39.6 delivered tokens per second" in out

@@ -224,6 +224,7 @@ def test_words_of_numbers() -> None:
     assert percent(0.0) == "0 %"
 
 
+@pytest.mark.usefixtures("wide")
 def test_no_word_for_people_calls_a_way_of_counting_honest() -> None:
     """Labels say what a rule counts; none judges whoever uses another."""
     from auditor.cli.explaintext import bases_text

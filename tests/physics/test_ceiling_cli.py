@@ -16,6 +16,7 @@ def run(*arguments: str):
     return CliRunner().invoke(ceiling, list(arguments), standalone_mode=False)
 
 
+@pytest.mark.usefixtures("wide")
 def test_a_claim_file():
     found = run(FORK)
     assert found.return_value == 0

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from auditor.cli.root import root
@@ -13,6 +14,7 @@ from auditor.servers import load_adapters
 ADAPTERS = load_adapters()
 
 
+@pytest.mark.usefixtures("wide")
 def test_every_kind_is_listed_with_whether_it_was_seen_live() -> None:
     lines = CliRunner().invoke(root, ["servers"], catch_exceptions=False).output.splitlines()
     assert [line.split()[0] for line in lines] == list(ADAPTERS)
@@ -20,6 +22,7 @@ def test_every_kind_is_listed_with_whether_it_was_seen_live() -> None:
         assert ("not seen live" in line) == (adapter.seen_live is None)
 
 
+@pytest.mark.usefixtures("wide")
 def test_one_kind_in_full() -> None:
     shown = CliRunner().invoke(root, ["servers", "tgi"], catch_exceptions=False).output
     assert "APIs: chat, completions, native" in shown
