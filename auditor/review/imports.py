@@ -121,7 +121,7 @@ def _folder(path: Path, passed: list[str]) -> list[File]:
             recognised(file, FORMATS)
         except UsageError as error:
             problem = error
-            passed.append(str(error))
+            passed.append(f"{shown}: {error.what}")
             continue
         known.append(file)
         total += len(file.data)

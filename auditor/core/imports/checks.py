@@ -33,16 +33,19 @@ def figures_add_up(measured: Measured) -> Iterator[ImportFinding]:
     agree = 0
     for one in measured.result.figures:
         right = _right(measured, one.quantity, one.unit)
-        if right is None:
-            continue
-        if _is_near(one.value, right):
-            agree += 1
-            continue
-        words = f"`{one.name}` is printed as {_with_unit(one.value, one)}; from the file's own data it is"
-        yield _about(one, right, "figure-differs", "dirty", f"{words} {_with_unit(right, one)}.", _ASK)
+        differs = [] if right is None else list(laid(one, right))
+        agree += right is not None and not differs
+        yield from differs
     if agree:
         words = f"{plural(agree, 'printed figure')} recomputed from the file's own data: equal."
         yield _finding("figures-recomputed", Outcome.HOLDS, "note", words)
+
+
+def laid(one: Figure, right: float) -> Iterator[ImportFinding]:
+    """A printed figure beside what the file's own data gives for it: a finding where they differ."""
+    if not _is_near(one.value, right):
+        words = f"`{one.name}` is printed as {_with_unit(one.value, one)}; from the file's own data it is"
+        yield _about(one, right, "figure-differs", "dirty", f"{words} {_with_unit(right, one)}.", _ASK)
 
 
 def labels_hold(measured: Measured) -> Iterator[ImportFinding]:
@@ -55,7 +58,7 @@ def labels_hold(measured: Measured) -> Iterator[ImportFinding]:
         if right is None:
             words = f"`{one.name}` ({_with_unit(one.value, one)}) is {what}; {taken} cannot be told from this file."
             yield _about(one, None, "figure-mislabelled", "note", words, None, Outcome.NOT_AVAILABLE)
-        elif not _is_near(one.value, right):
+        elif abs(one.value - right) > 2 * TOLERANCE * right:
             words = f"`{one.name}` ({_with_unit(one.value, one)}) is {what}; {taken} is {_with_unit(right, one)}."
             yield _about(one, right, "figure-mislabelled", "note", words, f"quote {_with_unit(right, one)} as {taken}")
 
@@ -63,7 +66,7 @@ def labels_hold(measured: Measured) -> Iterator[ImportFinding]:
 def peak_above_mean(measured: Measured) -> Iterator[ImportFinding]:
     """Is the printed peak at least the printed mean?"""
     peak = next((one for one in measured.result.figures if one.label == "peak/second"), None)
-    mean = next((one for one in measured.result.figures if one.quantity == "delivered/system"), None)
+    mean = _printed(measured, "delivered/system")
     if peak is None or mean is None or not 0 < peak.value < mean.value:
         return
     right = measured.sample.peak_tokens
@@ -78,7 +81,7 @@ def peak_above_mean(measured: Measured) -> Iterator[ImportFinding]:
 def tokens_per_event(measured: Measured) -> Iterator[ImportFinding]:
     """Does each event carry one token?"""
     events, delivered = measured.events, measured.delivered
-    if not events or not delivered:
+    if not events or not delivered or all(one.rung is Rung.EVENTS for one in measured.done):
         return
     ratio = delivered / events
     words = f"{delivered:,} tokens came in {events:,} events, {shown(ratio, (1,), 3)} per event"
@@ -108,6 +111,15 @@ def rungs_agree(measured: Measured) -> Iterator[ImportFinding]:
         yield _finding("counts-differ", Outcome.FAILS, "note", words, "say which of them a figure rests on")
 
 
+def tokens_were_counted(measured: Measured) -> Iterator[ImportFinding]:
+    """Did anything count tokens, and not only events?"""
+    bare = sum(one.rung is Rung.EVENTS for one in measured.done)
+    if bare:
+        words = f"of {plural(bare, 'request')} only the events can be counted: each may have held several tokens."
+        remedy = "tokenise the text with the model's tokenizer"
+        yield _finding("events-for-tokens", Outcome.FAILS, "note", words[0].upper() + words[1:], remedy)
+
+
 def requested_is_not_delivered(measured: Measured) -> Iterator[ImportFinding]:
     """Did the answers reach the length that was asked for, and was that length counted instead of them?"""
     retokenised = measured.sample.recounted.whole
@@ -117,10 +129,20 @@ def requested_is_not_delivered(measured: Measured) -> Iterator[ImportFinding]:
             f"{delivered:,} output tokens are counted; the text that came tokenises to {retokenised:,.0f}. Either the "
             "requested length was taken for the delivered one, or text was lost."
         )
-        figure = next((one for one in measured.result.figures if one.quantity == "output_tokens"), None)
-        yield _finding("requested-as-delivered", Outcome.FAILS, "note", words).model_copy(
-            update={"figure": figure.name if figure else None, "printed": delivered, "right": retokenised}
-        )
+        figure = _printed(measured, "output_tokens")
+        found = _finding("requested-as-delivered", Outcome.FAILS, "note", words)
+        about = {
+            "figure": figure.name if figure else None,
+            "printed": delivered,
+            "right": retokenised,
+            "unit": "tokens",
+        }
+        yield found.model_copy(update=about)
+        rate, right = _printed(measured, "delivered/system"), measured.quantity("retokenised/system", "tokens/s")
+        if rate is not None and right is not None:
+            words = f"`{rate.name}` ({_with_unit(rate.value, rate)}) rests on that count; by the text it is"
+            words = f"{words} {_with_unit(right, rate)}."
+            yield _about(rate, right, "requested-as-delivered", "note", words, None)
     if delivered and requested and delivered < 0.95 * requested:
         words = f"{delivered:,} tokens were delivered of {requested:,} that were asked for: the answers ended early."
         yield _finding("ended-early", Outcome.FAILS, "note", words, "compare only with answers of this length")
@@ -191,6 +213,7 @@ CHECKS: tuple[Callable[[Measured], Iterator[ImportFinding]], ...] = (
     labels_hold,
     peak_above_mean,
     tokens_per_event,
+    tokens_were_counted,
     requested_is_not_delivered,
     rungs_agree,
     successes_are_answers,
@@ -199,6 +222,10 @@ CHECKS: tuple[Callable[[Measured], Iterator[ImportFinding]], ...] = (
     times_are_in_order,
 )
 _ASK = "ask for the file as the tool wrote it"
+
+
+def _printed(measured: Measured, quantity: str) -> Figure | None:
+    return next((one for one in measured.result.figures if one.quantity == quantity), None)
 
 
 def _right(measured: Measured, quantity: str | None, unit: str) -> float | None:

@@ -76,7 +76,7 @@ class Measured:
     @cached_property
     def first_tokens(self) -> int | None:
         """Tokens of the first events; one each where the file does not tell."""
-        if any(one.ttft_ns is None for one in self.done) or not self.done:
+        if any(one.ttft_ns is None and not one.events_ns for one in self.done) or not self.done:
             return None
         return sum(one.event_tokens[0] if one.event_tokens else 1 for one in self.done if one.output_tokens)
 
@@ -182,7 +182,7 @@ class Measured:
         printed as a statistic over requests or gaps: `ttft:mean`, `tpot:p99`, `icl:median`, `request-rate:mean`.
         """
         what, _, how = name.partition(":")
-        if how:
+        if name not in _SUMS and how:
             if what in _RATES:
                 return statistic(list(_RATES[what](self.done)), how)
             value = statistic(list(_VALUES[what](self.done)), how)
@@ -207,10 +207,21 @@ _SUMS: dict[str, Callable[[Measured], float | None]] = {
     "concurrency": lambda m: m.effective_streams,
     "peak_concurrency": lambda m: m.streams_in_flight,
     "duration": lambda m: m.span_ns,
+    "itl:mean": lambda m: _gap_of_tokens(m),
     "acceptance_length": lambda m: _ratio(m.drafts.accepted, m.drafts.verify_steps, 1.0),
     "acceptance_rate": lambda m: _ratio(m.drafts.accepted, m.drafts.drafted, 0.0),
 }
-"""Quantities that are neither a counting basis nor a statistic. `duration` is ns."""
+"""Quantities that are neither a counting basis nor a statistic. Times are ns."""
+
+
+def _gap_of_tokens(m: Measured) -> float | None:
+    """First to last event by the tokens after the first event, over all requests; the printed time per token without
+    requests."""
+    after, time = _minus(m.counted("output_tokens"), m.first_tokens), _sum([_decode(one) for one in m.done])
+    if after and time:
+        return time / after
+    printed = next((one for one in m.result.figures if one.quantity == "tpot:mean" and not m.done), None)
+    return None if printed is None else printed.value * NS[printed.unit]
 
 
 def _ratio(over: int | None, under: int | None, base: float) -> float | None:
@@ -279,15 +290,6 @@ def _tpot_first(done: Sequence[Request]) -> Iterator[float]:
             yield one.e2e_ns / one.output_tokens
 
 
-def _itl(done: Sequence[Request]) -> Iterator[float]:
-    """First to last event by the tokens after the first event: the mean gap between tokens of each request."""
-    for one in done:
-        after = (one.output_tokens or 0) - (one.event_tokens[0] if one.event_tokens else 1)
-        time = _decode(one)
-        if time is not None and after > 0:
-            yield time / after
-
-
 def _request_rate(done: Sequence[Request]) -> Iterator[float]:
     return (one.output_tokens * 1e9 / one.e2e_ns for one in done if one.e2e_ns and one.output_tokens is not None)
 
@@ -300,7 +302,6 @@ _VALUES: dict[str, Callable[[Sequence[Request]], Iterator[float]]] = {
     "ttft": _ttft,
     "e2e": _e2e,
     "icl": _icl,
-    "itl": _itl,
     "tpot": _tpot,
     "tpot-with-first": _tpot_first,
 }
@@ -323,12 +324,19 @@ def _one(one: Request) -> One:
 
 
 def _decode(one: Request) -> int | None:
+    """First to last event."""
+    if one.events_ns:
+        return one.events_ns[-1] - one.events_ns[0]
     last = one.last_ns if one.last_ns is not None else one.e2e_ns
     return None if last is None or one.ttft_ns is None else last - one.ttft_ns
 
 
 def _plus(left: int | None, right: int | None) -> int | None:
     return None if left is None or right is None else left + right
+
+
+def _minus(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left - right
 
 
 def _sum(values: Sequence[int | None]) -> int | None:

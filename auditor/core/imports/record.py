@@ -73,7 +73,7 @@ class Request(Record):
     e2e_ns: int | None = None
     """Send to the end."""
     events_ns: tuple[int, ...] | None = None
-    """Send to each event with text or tokens."""
+    """Send to each event with text or tokens; from the first of them where the send is not known."""
     event_tokens: tuple[int, ...] | None = None
     """Tokens of each of these events."""
     prompt_tokens: int | None = None

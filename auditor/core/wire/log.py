@@ -114,25 +114,30 @@ def read_wire(path: Path) -> WireLog:
         data = path.read_bytes()
     except OSError as error:
         raise EvidenceError(f"the wire log cannot be read ({error.strerror})", where=str(path)) from error
+    return parse_wire(data, str(path))
+
+
+def parse_wire(data: bytes, where: str) -> WireLog:
+    """The same from the bytes of a file; `where` names it in errors."""
     if data[:4] != _ZSTD[: len(data)]:
-        raise EvidenceError("this is not a wire log", where=str(path))
+        raise EvidenceError("this is not a wire log", where=where)
     records: list[WireRecord] = []
     damage = None if data else "the wire log is empty"
     try:
-        for position, body in enumerate(_frames(data, str(path))):
-            records.extend(_records(_checked(body, path) if position == 0 else body))
+        for position, body in enumerate(_frames(data, where)):
+            records.extend(_records(_checked(body, where) if position == 0 else body))
     except (zstandard.ZstdError, struct.error, ValueError) as error:
         damage = str(error)
     return WireLog(tuple(records), damage)
 
 
-def _checked(body: bytes, path: Path) -> bytes:
+def _checked(body: bytes, where: str) -> bytes:
     if not body.startswith(MAGIC[:-1]):
-        raise EvidenceError("this is not a wire log", where=str(path))
+        raise EvidenceError("this is not a wire log", where=where)
     if body[: len(MAGIC)] != MAGIC:
         raise EvidenceError(
             f"the wire log has format {body[len(MAGIC) - 1]}, this tool reads 1",
-            where=str(path),
+            where=where,
             remedy="use a newer version of the tool",
         )
     return body[len(MAGIC) :]

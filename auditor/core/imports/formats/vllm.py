@@ -1,14 +1,12 @@
 """vLLM's `bench serve`: one JSON object, or one a line where results were appended; requests only if asked for."""
 
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator
 
-from auditor.core.imports.decoding import clean
 from auditor.core.imports.fields import Fields, time_of
 from auditor.core.imports.format import File, Format, Parts, Reading, only
+from auditor.core.imports.lists import at, error_of, text_of
 from auditor.core.imports.record import Drafts, Figure, Grade, Request, Result, Settings
 
-T = TypeVar("T")
 _COUNTED = "usage of the server, else the text tokenised again, else 1: the file does not record which"
 _SUMS = (
     ("total_input_tokens", "tokens", "prompt_tokens"),
@@ -99,7 +97,7 @@ def _figures(fields: Fields) -> Iterator[Figure]:
         for how in _STATISTICS:
             name = f"{how}_{key}_ms"
             if (value := fields.number(name)) is not None:
-                taken = f"{label}:{how}" if label and how == "mean" else None
+                taken = f"{label}:mean" if label and how == "mean" else None
                 yield Figure(name=name, value=value, unit="ms", quantity=f"{quantity}:{how}", label=taken)
 
 
@@ -127,21 +125,21 @@ def _requests(fields: Fields) -> Iterator[Request]:
     texts, errors = fields.items("generated_texts") or (), fields.items("errors") or ()
     ends = fields.times("latencies", "s") or ()
     for index, (output, ttft) in enumerate(zip(outputs, ttfts, strict=False)):
-        error = _at(errors, index)
+        error = at(errors, index)
         failed = bool(error) or (not ttft and not output)
-        events = _events(ttft, _at(gaps, index), fields.where)
+        events = _events(ttft, at(gaps, index), fields.where)
         last = events[-1] if events else None
-        end = _at(ends, index) if len(ends) == len(outputs) else None
+        end = at(ends, index) if len(ends) == len(outputs) else None
         yield Request(
-            send_ns=_at(starts, index),
+            send_ns=at(starts, index),
             ttft_ns=None if failed else ttft,
             last_ns=None if failed else last,
             e2e_ns=None if failed else end if end is not None else last,
             events_ns=None if failed else events,
-            prompt_tokens=_at(inputs, index),
+            prompt_tokens=at(inputs, index),
             output_tokens=output,
-            error=_error(error) if failed else None,
-            text=text if isinstance(text := _at(texts, index), str) else None,
+            error=error_of(error) if failed else None,
+            text=text_of(at(texts, index)),
         )
 
 
@@ -149,18 +147,10 @@ def _events(ttft: int, gaps: object, where: str) -> tuple[int, ...]:
     """Send to each event: TTFT and the sums of the gaps after it."""
     if not isinstance(gaps, list):
         return (ttft,)
-    at = [ttft]
+    found = [ttft]
     for gap in gaps:
-        at.append(at[-1] + time_of(gap, f"{where}: itls", "s"))
-    return tuple(at)
-
-
-def _at(values: Sequence[T], index: int) -> T | None:
-    return values[index] if index < len(values) else None
-
-
-def _error(value: object) -> str:
-    return clean(value, 300) if isinstance(value, str) and value.strip() else "no answer"
+        found.append(found[-1] + time_of(gap, f"{where}: itls", "s"))
+    return tuple(found)
 
 
 FORMAT = Format(
