@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log": ("auditor.cli.log:log", "Print the timestamped token log of a run."),
     "log-read": ("auditor.cli.logread:log_read", "Read the log of a server: what it printed and whether it agrees."),
     "import": ("auditor.cli.importing:import_result", "Read a result file of a benchmark tool: what it proves."),
+    "fork": ("auditor.cli.fork:fork", "Review what a fork changes: kernels, gates, counting, acceptance."),
     "doctor": ("auditor.cli.doctor:doctor", "Look for known traps in a server and its log."),
     "list": ("auditor.cli.judge:list_runs", "List the runs and their verdicts."),
     "bundle": ("auditor.cli.bundle:bundle", "Put a run into one file that anyone can verify, signed or not."),

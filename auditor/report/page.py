@@ -46,7 +46,7 @@ def page_of(folder: Path) -> str:
     return render(make_view(source))
 
 
-def render(view: ReportView) -> str:
+def render(view: ReportView, template: str = "report.html") -> str:
     """The view as HTML."""
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -57,8 +57,8 @@ def render(view: ReportView) -> str:
     css = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
     drawings = {name: (Markup(drawing.wide), Markup(drawing.narrow)) for name, drawing in draw_all(view).items()}
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    template = environment.get_template("report.html")
-    return template.render(view=view, drawings=drawings, css=Markup(css), style_digest=digest)
+    page = environment.get_template(template)
+    return page.render(view=view, drawings=drawings, css=Markup(css), style_digest=digest)
 
 
 def _ticks(text: str) -> Markup:

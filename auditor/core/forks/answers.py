@@ -1,0 +1,197 @@
+"""What a reviewer asks of a fork, answered with the lines that say so. Pure; the questions are data.
+
+A line that could count otherwise shows that figures could have been made so, never that they were.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from auditor.core.forks.classify import Classed
+from auditor.core.forks.patch import Hunk
+from auditor.core.forks.present import present
+from auditor.core.record import Record
+from auditor.reference.forkrules import Class, Question, Signs, matches, pattern_of
+
+Outcome = Literal["yes", "no", "unclear"]
+MOST_LINES, MOST_OF_FILE, MOST_OF_HUNK, MOST_FILES = 60, 8, 3, 40
+"""Lines that are kept of an answer, of one file, of one hunk where every line counts; files that are kept."""
+MOST_TEXT, MOST_PATH = 200, 1_000
+"""Characters of a line and of a path that are kept."""
+MOST_LOOKED_AT = 500
+"""Lines of a hunk among which telling ones are looked for."""
+_SAYS_NOTHING = re.compile(r"[\W_]*(?:(?:else|try|pass|return|None|True|False|#|//|import|from|include)\b.*)?")
+
+
+class Line(Record):
+    """A changed line."""
+
+    path: str
+    number: int
+    """On the new side for an added line, on the old side for a removed one; 0 for a file without lines."""
+    sign: Literal["+", "-", ""]
+    """Added, removed, or a file of which no lines can be compared."""
+    text: str
+
+
+class FileCount(Record):
+    """How many lines of a file were found."""
+
+    path: str
+    lines: int
+
+
+class Found(Record):
+    """What was found for a question: some of the lines, and how many there are."""
+
+    lines: tuple[Line, ...] = ()
+    """At most `MOST_LINES`, of each file at most `MOST_OF_FILE`."""
+    count: int = 0
+    """Changed lines in all; a file without lines counts as one."""
+    files: tuple[FileCount, ...] = ()
+    """Those with the most lines, at most `MOST_FILES`."""
+    more_files: int = 0
+
+
+class Answer(Record):
+    """A question and its answer."""
+
+    id: str
+    ask: str
+    outcome: Outcome
+    sentence: str
+    sure: Found
+    """What makes it yes."""
+    hints: Found
+    """What may."""
+
+
+class _Finds:
+    """Collects lines, bounded."""
+
+    def __init__(self) -> None:
+        self._lines: list[Line] = []
+        self._kept: Counter[str] = Counter()
+        self._files: Counter[str] = Counter()
+
+    def add(self, path: str, lines: Iterable[Line], count: int) -> None:
+        self._files[path] += count
+        for line in lines:
+            if len(self._lines) >= MOST_LINES or self._kept[path] >= MOST_OF_FILE:
+                return
+            self._kept[path] += 1
+            self._lines.append(line)
+
+    def found(self) -> Found:
+        most = sorted(self._files.items(), key=lambda item: (-item[1], item[0]))
+        return Found(
+            lines=tuple(self._lines),
+            count=sum(self._files.values()),
+            files=tuple(FileCount(path=path, lines=lines) for path, lines in most[:MOST_FILES]),
+            more_files=max(0, len(most) - MOST_FILES),
+        )
+
+
+class AnswerBook:
+    """Takes the hunks of a fork one by one; then answers."""
+
+    def __init__(self, questions: Iterable[Question]) -> None:
+        self._questions = tuple(questions)
+        self._sure = {question.id: _Finds() for question in self._questions}
+        self._hints = {question.id: _Finds() for question in self._questions}
+        self._classes: set[Class] = set()
+
+    def add(self, hunk: Hunk, classed: Classed) -> None:
+        """Take a hunk."""
+        self._classes.update((classed.label, *classed.also))
+        for question in self._questions:
+            if not _take(self._sure[question.id], question.sure, hunk, classed):
+                _take(self._hints[question.id], question.hints, hunk, classed)
+
+    def add_unread(self, path: str, label: Class) -> None:
+        """Take a file of which no lines can be compared, as a compiled one."""
+        line = Line(path=path[:MOST_PATH], number=0, sign="", text="a file of which no lines can be compared")
+        for question in self._questions:
+            for finds, signs in ((self._sure, question.sure), (self._hints, question.hints)):
+                if any(one.unread and matches(one.paths, path) and label in (one.classes or (label,)) for one in signs):
+                    finds[question.id].add(path, [line], 1)
+
+    def answers(self) -> tuple[Answer, ...]:
+        """Every question answered."""
+        return tuple(self._answer(question) for question in self._questions)
+
+    def _answer(self, question: Question) -> Answer:
+        sure, hints = self._sure[question.id].found(), self._hints[question.id].found()
+        outcome: Outcome = "yes" if sure.count else "unclear" if hints.count else "no"
+        if outcome == "yes" and self._classes & set(question.without):
+            outcome = "unclear"
+        sentence = {"yes": question.yes, "no": question.no, "unclear": question.unclear}[outcome]
+        return Answer(id=question.id, ask=question.ask, outcome=outcome, sentence=sentence, sure=sure, hints=hints)
+
+
+def _take(finds: _Finds, signs: tuple[Signs, ...], hunk: Hunk, classed: Classed) -> bool:
+    """Whether any of the signs holds; what shows it is kept."""
+    for sign in signs:
+        if not _concerns(sign, hunk.path, classed):
+            continue
+        if not sign.lines and not sign.besides:
+            finds.add(hunk.path, _telling(hunk), hunk.added + hunk.removed)
+            return True
+        patterns = present(map(pattern_of, sign.lines), "\n".join(line[1:] for line in hunk.lines))
+        if sign.lines and not patterns:
+            continue
+        marked = {at for at, label in classed.marks if label in sign.besides}
+        found = [
+            line
+            for line in _changed(hunk)
+            if (not sign.besides or line.at in marked)
+            and (not sign.lines or any(one.find(line.text) is not None for one in patterns))
+        ]
+        if found:
+            finds.add(hunk.path, (_line(hunk, line) for line in found), len(found))
+            return True
+    return False
+
+
+def _concerns(sign: Signs, path: str, classed: Classed) -> bool:
+    return (
+        not sign.unread
+        and (not sign.classes or classed.label in sign.classes)
+        and (not sign.besides or bool(set(sign.besides) & set(classed.also)))
+        and (not sign.paths or matches(sign.paths, path))
+    )
+
+
+class _Changed(NamedTuple):
+    """A changed line: its place in the hunk, its number on its side, its sign and its text."""
+
+    at: int
+    number: int
+    sign: Literal["+", "-"]
+    text: str
+
+
+def _changed(hunk: Hunk) -> Iterator[_Changed]:
+    """The changed lines that were kept."""
+    old, new = hunk.old_start, hunk.new_start
+    for at, line in enumerate(hunk.lines):
+        if line[:1] == "+":
+            yield _Changed(at, new, "+", line[1:])
+        elif line[:1] == "-":
+            yield _Changed(at, old, "-", line[1:])
+        old += line[:1] in ("-", " ")
+        new += line[:1] in ("+", " ")
+
+
+def _line(hunk: Hunk, line: _Changed) -> Line:
+    return Line(path=hunk.path[:MOST_PATH], number=line.number, sign=line.sign, text=line.text[:MOST_TEXT])
+
+
+def _telling(hunk: Hunk) -> list[Line]:
+    """A few lines that say what the hunk does, added ones before removed ones."""
+    changed = list(islice(_changed(hunk), MOST_LOOKED_AT))
+    telling = [line for line in changed if _SAYS_NOTHING.fullmatch(line.text) is None] or changed
+    first = sorted(telling, key=lambda line: line.sign)[:MOST_OF_HUNK]
+    return [_line(hunk, line) for line in sorted(first)]
