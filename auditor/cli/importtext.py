@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from auditor.cli.columns import Row, table, wrapped
+from auditor.core.imports.measured import Measured
 from auditor.core.imports.record import Figure, ImportFinding, Result
 from auditor.core.wording import figure as shown
 from auditor.core.wording import plural
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from auditor.review.imports import Taken
 
 _SHOWN_RESULTS = 6
+_SAID = "figures-recomputed"
+"""The finding that is said also where it holds."""
+_RATES = (("decode", "delivered/decode"), ("request", "delivered/request"), ("all streams", "delivered/system"))
 _FIRST = ("delivered/system", "total/system", "requests/second", "peak-events/second")
 
 
@@ -47,15 +51,16 @@ def _result(result: Result, is_one_of_several: bool, is_full: bool) -> list[str]
     lines += wrapped(f"Evidence: {result.grade}, for {result.grade_because}.")
     lines += wrapped(f"Load: {_load(result)}.")
     lines += wrapped(f"Tokens counted by: {result.counted_by}.")
+    if result.requests and (counted := _counted(result)):
+        lines += wrapped(f"Counted anew: {counted}.")
     if result.missing:
         lines += wrapped(f"Missing: {'; '.join(result.missing)}.")
     rows = list(_figures(result, is_full))
     if rows:
         lines += ["", *table([("figure", "printed", "right", "unit"), *rows], right=(1, 2))]
-    lines += [""] if result.findings else []
-    for finding in result.findings:
-        if finding.outcome is Outcome.HOLDS and not is_full and finding.id != "figures-recomputed":
-            continue
+    said = [one for one in result.findings if is_full or one.outcome is not Outcome.HOLDS or one.id == _SAID]
+    lines += [""] if said else []
+    for finding in said:
         lines += _finding(finding)
     return lines
 
@@ -73,6 +78,20 @@ def _load(result: Result) -> str:
         plural(settings.gpus, "GPU") if settings.gpus else "",
         f"speculation {settings.speculation}" if settings.speculation else "",
         f"{result.duration_ns / 1e9:.2f} s" if result.duration_ns else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _counted(result: Result) -> str:
+    """What the requests add up to."""
+    measured = Measured(result)
+    counts = measured.sample.counts
+    rates = [(name, measured.quantity(rule, "tokens/s")) for name, rule in _RATES]
+    parts = [
+        f"{counts.delivered:,} output tokens" if counts.delivered is not None else "",
+        f"{measured.events:,} events" if measured.events else "",
+        f"{counts.prompt_tokens:,} prompt tokens" if counts.prompt_tokens else "",
+        *(f"{name} {shown(rate)} tok/s" for name, rate in rates if rate),
     ]
     return ", ".join(part for part in parts if part)
 

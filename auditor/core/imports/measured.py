@@ -150,8 +150,9 @@ class Measured:
 
     @cached_property
     def _retokenised(self) -> int | None:
-        if self.done:
-            return _sum([one.counts.get(Rung.RETOKENISED) for one in self.done])
+        known = _sum([one.counts.get(Rung.RETOKENISED) for one in self.done])
+        if known is not None:
+            return known
         value = self.printed("retokenised_tokens")
         return None if value is None else round(value)
 

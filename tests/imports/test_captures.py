@@ -1,0 +1,71 @@
+"""What servers really sent, as curl, a browser and we ourselves recorded it."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from auditor.core.imports.format import File
+from auditor.core.imports.measured import Measured
+from auditor.core.imports.reading import read_files
+from auditor.core.imports.record import Grade, Request, Result
+from auditor.terms import Rung
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+
+
+def read(path: Path) -> Result:
+    ((imported, _),) = read_files([File(path.name, path.read_bytes())])
+    (result,) = imported.results
+    assert result.grade is Grade.RAW
+    return result
+
+
+def request(path: Path) -> Request:
+    (found,) = read(path).requests
+    return found
+
+
+@pytest.mark.parametrize("name", ["curl-headers.txt", "curl-verbose.txt", "curl-ts.txt"])
+def test_curls_output_counts_what_the_server_counted(name: str) -> None:
+    found = request(DATA / "imports" / "curl" / name)
+    assert (found.output_tokens, found.rung, found.prompt_tokens) == (48, Rung.FINAL_USAGE, 42)
+    assert found.counts[Rung.EVENTS] == 48
+
+
+def test_without_times_there_is_no_rate() -> None:
+    result = read(DATA / "imports" / "curl" / "curl-headers.txt")
+    assert Measured(result).quantity("delivered/decode", "tokens/s") is None
+    assert "time of each event" in result.missing[0]
+
+
+def test_times_before_each_line_give_the_decode_rate_and_no_ttft() -> None:
+    found = request(DATA / "imports" / "curl" / "curl-ts.txt")
+    assert found.ttft_ns is None
+    assert found.events_ns is not None
+    assert found.events_ns[0] == 0
+    rate = Measured(read(DATA / "imports" / "curl" / "curl-ts.txt")).quantity("delivered/decode", "tokens/s")
+    assert rate == pytest.approx(47e9 / found.events_ns[-1])
+
+
+def test_without_usage_only_events_are_counted() -> None:
+    assert request(DATA / "imports" / "curl" / "curl-no-usage.txt").rung is Rung.EVENTS
+
+
+def test_a_browsers_har_holds_the_answer_and_its_duration() -> None:
+    path = DATA / "imports" / "har" / "chromium.har"
+    found = request(path)
+    entry = orjson.loads(path.read_bytes())["log"]["entries"][-1]
+    assert (found.output_tokens, found.requested_tokens) == (48, 48)
+    assert found.e2e_ns == round(entry["time"] * 1e6)
+    assert found.events_ns is None
+
+
+@pytest.mark.parametrize("kind", ["draft", "ngram"])
+def test_a_wire_log_gives_the_counts_of_its_runs_ledger(kind: str) -> None:
+    ((imported, _),) = read_files([File("wire.zst", (DATA / "h200" / kind / "wire.zst").read_bytes())])
+    for result in imported.results:
+        ids = [one.counts[Rung.TOKEN_IDS] for one in result.requests]
+        usage = [one.counts[Rung.FINAL_USAGE] for one in result.requests]
+        assert ids == usage
+        assert all(one.output_tokens == one.requested_tokens for one in result.requests)
