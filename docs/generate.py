@@ -11,6 +11,8 @@ from auditor.core.bases.numerators import NUMERATORS
 from auditor.core.bases.others import OTHERS
 from auditor.core.checks import CHECKS
 from auditor.core.enginelogs import ENGINES
+from auditor.core.imports.formats import FORMATS
+from auditor.core.imports.record import Grade
 from auditor.core.observed import FACT_NAMES
 from auditor.errors import Exit
 from auditor.reference.traps import Rule, bundled_traps
@@ -93,6 +95,18 @@ def server_notes() -> str:
     return "\n\n".join(parts)
 
 
+def import_grades() -> str:
+    """The grades of an imported file, and the verdict that each can carry at most."""
+    rows = [(f"**{grade.value}**", grade.meaning, f"*{grade.strongest.value}*") for grade in Grade]
+    return _table(("grade", "what is in the file", "strongest verdict"), rows)
+
+
+def import_formats() -> str:
+    """The formats that `audit import` reads."""
+    rows = [(one.tool, one.seen or "*documented shape*", one.source, "<br>".join(one.wrong)) for one in FORMATS]
+    return _table(("tool", "tried on", "shape read from", "known of its counting"), rows)
+
+
 def traps() -> str:
     """The rules of `audit doctor`, in the order of their file."""
     head = ("rule", "trap", "severity", "concerns", "shows by any of", "consequence", "remedy", "sources")
@@ -148,6 +162,8 @@ PARTS = {
     "servers": servers,
     "server-terms": server_terms,
     "server-notes": server_notes,
+    "import-grades": import_grades,
+    "import-formats": import_formats,
     "traps": traps,
     "traps-signless": traps_signless,
 }
@@ -159,6 +175,7 @@ FILES = (
     "docs/engine-logs.md",
     "docs/servers.md",
     "docs/traps.md",
+    "docs/import.md",
 )
 
 

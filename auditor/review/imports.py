@@ -63,9 +63,8 @@ def take_in(path: str, case: Case | None, taken_ns: int) -> tuple[list[Taken], l
     found: list[Taken] = []
     files = _folder(Path(path), passed) if path != "-" and Path(path).is_dir() else [_file(path)]
     for imported, own in read_files(files):
-        stored = imported.model_copy(update={"originals": tuple(_originals(imported, own))})
-        beside = () if case is None else lay_beside(case, stored, when)
-        found.append(Taken(stored, own, beside))
+        beside = () if case is None else lay_beside(case, imported, when)
+        found.append(Taken(with_stored_names(imported, own), own, beside))
     return found, passed
 
 
@@ -89,6 +88,11 @@ def keep(taken: Taken, reports: Path, claim: tuple[str, str] | None) -> Path:
         write(folder, BESIDE, canonical_json([one.model_dump(mode="json") for one in taken.beside]))
     write(folder, MANIFEST, canonical_json(RunFolder(folder).manifest()))
     return folder
+
+
+def with_stored_names(imported: Imported, files: Sequence[File]) -> Imported:
+    """The same with the name under which each file is kept, or why it is not."""
+    return imported.model_copy(update={"originals": tuple(_originals(imported, files))})
 
 
 def _originals(imported: Imported, files: Sequence[File]) -> Iterator[Original]:

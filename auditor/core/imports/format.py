@@ -59,7 +59,7 @@ class File:
         except JsonError as error:
             self.problem = str(error)
             return ()
-        self.problem = None
+        self.problem = None if found else self.problem
         return tuple(found)
 
     @cached_property

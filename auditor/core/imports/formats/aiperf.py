@@ -285,4 +285,5 @@ FORMAT = Format(
         "makes it too short; the gap between chunks is `inter_chunk_latency`",
         "`inter_chunk_latency` is per chunk, of as many tokens as came in it",
     ),
+    seen="AIPerf 0.13.0: records, raw, aggregate and server metrics, against vLLM 0.32 on a CPU and llama.cpp",
 )

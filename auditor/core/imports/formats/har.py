@@ -101,4 +101,5 @@ FORMAT = Format(
     read=_read,
     source="HAR 1.2, with Chrome's `_eventSourceMessages`",
     wrong=("a browser notes one time for the whole answer; only an EventSource has one for each event",),
+    seen="Chromium by Playwright 1.65, against llama.cpp; `_eventSourceMessages` in its documented shape only",
 )

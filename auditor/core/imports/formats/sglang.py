@@ -81,7 +81,7 @@ def _steady(fields: Fields, number: int) -> Result:
     figures = [
         Figure(name=name, value=value, unit=unit, quantity=quantity)
         for name, unit, quantity in _STEADY
-        if (value := fields.number(name)) is not None
+        if (value := fields.number(name, low=0)) is not None
     ]
     if (peak := fields.number("peak_output_throughput")) is not None:
         figures.append(Figure(name="peak_output_throughput", value=peak, unit="tokens/s"))
@@ -125,7 +125,7 @@ def _gpus(fields: Fields) -> int | None:
 
 def _figures(fields: Fields, *, spread: bool) -> Iterator[Figure]:
     for name, unit, quantity in _SUMS:
-        if (value := fields.number(name)) is not None:
+        if (value := fields.number(name, low=0)) is not None:
             yield Figure(name=name, value=value, unit=unit, quantity=quantity)
     if (peak := fields.number("max_output_tokens_per_s")) is not None:
         what = "peak/second" if spread else "peak-events/second"

@@ -101,4 +101,5 @@ FORMAT = Format(
         "a pipe or a terminal may hold lines back, so that several come at one time",
         "without usage and ids, events are all that can be counted",
     ),
+    seen="curl 7.88 against llama.cpp: plain, `-i`, `-v`, and with times before each line",
 )

@@ -86,7 +86,7 @@ def _settings(fields: Fields) -> Settings:
 
 def _figures(fields: Fields) -> Iterator[Figure]:
     for name, unit, quantity in _SUMS:
-        if (value := fields.number(name)) is not None:
+        if (value := fields.number(name, low=0)) is not None:
             yield Figure(name=name, value=value, unit=unit, quantity=quantity)
     if (peak := fields.number("max_output_tokens_per_s")) is not None:
         yield Figure(
@@ -96,7 +96,7 @@ def _figures(fields: Fields) -> Iterator[Figure]:
     for key, (quantity, label) in _TIMES.items():
         for how in _STATISTICS:
             name = f"{how}_{key}_ms"
-            if (value := fields.number(name)) is not None:
+            if (value := fields.number(name, low=0)) is not None:
                 taken = f"{label}:mean" if label and how == "mean" else None
                 yield Figure(name=name, value=value, unit="ms", quantity=f"{quantity}:{how}", label=taken)
 
@@ -166,4 +166,5 @@ FORMAT = Format(
         "the speculation counters are the server's over the run, of all its traffic, counted before the cut at the end",
         "the readiness probe and the warm-ups send the first prompt: its prefix is in the cache",
     ),
+    seen="plain, detailed and appended, against vLLM 0.32 on a CPU with n-gram drafts and against llama.cpp",
 )

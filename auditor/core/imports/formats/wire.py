@@ -89,4 +89,5 @@ FORMAT = Format(
     read=_read,
     source="auditor.core.wire.log, as `audit run` writes it",
     wrong=("without the server's kind, only what is in the OpenAI shape is counted",),
+    seen="runs against vLLM 0.24 on an H200",
 )
