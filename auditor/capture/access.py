@@ -32,21 +32,20 @@ class Access:
     def probing_client(self) -> httpx.AsyncClient:
         """A client that writes nothing down."""
         verify = False if self.context is None else self.context
-        client = httpx.AsyncClient(headers=self._headers(), auth=self.credentials, verify=verify, trust_env=False)
+        client = httpx.AsyncClient(headers=self._headers(), verify=verify, trust_env=False)
         return _forgetful(client)
 
     def capturing_client(self, log: WireWriter) -> tuple[httpx.AsyncClient, CapturingTransport]:
         """A client over the capturing transport: no compression, redirects, proxies or time limits of its own."""
         transport = CapturingTransport(log, context=self.context)
         headers = {"accept-encoding": "identity", **self._headers()}
-        client = httpx.AsyncClient(
-            transport=transport, headers=headers, auth=self.credentials, timeout=None, trust_env=False
-        )
+        client = httpx.AsyncClient(transport=transport, headers=headers, timeout=None, trust_env=False)
         return _forgetful(client), transport
 
     def _headers(self) -> dict[str, str]:
-        key = {"authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        return {"user-agent": f"auditor/{__version__}", **key}
+        key = f"Bearer {self.api_key}" if self.api_key else None
+        opens = f"Basic {basic(*self.credentials)}" if self.credentials else key
+        return {"user-agent": f"auditor/{__version__}", **({"authorization": opens} if opens else {})}
 
 
 def _forgetful(client: httpx.AsyncClient) -> httpx.AsyncClient:

@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import sys
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ from functools import partial
 import httpx
 
 from auditor.capture.asking import Target, body_of
-from auditor.capture.sending import Reply, patiently, send
+from auditor.capture.sending import Reply, patiently, prepared, send_prepared
 from auditor.capture.stream import LIMIT_BYTES, Flight
 from auditor.capture.wirelog import WireWriter
 from auditor.core.counting.counters import Counters
@@ -21,6 +23,10 @@ GIVE_UP_AFTER = 3
 """Requests that fail one after the other before the run is given up."""
 DRAIN_TRIES = 50
 DRAIN_PAUSE_S = 0.1
+AHEAD_S = 0.25
+"""Seconds after which a request that was taken is replaced by the next, built."""
+SWITCH_S = 0.0005
+"""Longest turn of another thread while the event loop has work."""
 TOKEN_BYTES = 1 << 12
 """What a token may take on the wire; real ones take some 300 bytes."""
 
@@ -83,12 +89,17 @@ async def replay(
 
 @asynccontextmanager
 async def _quiet_collector() -> AsyncIterator[None]:
-    """No garbage collection while tokens arrive."""
-    was_on = gc.isenabled()
+    """No garbage collection while tokens arrive, and no long turn of the thread that writes the log."""
+    was_on, before_s = gc.isenabled(), sys.getswitchinterval()
+    gc.collect()
+    gc.freeze()
     gc.disable()
+    sys.setswitchinterval(SWITCH_S)
     try:
         yield
     finally:
+        sys.setswitchinterval(before_s)
+        gc.unfreeze()
         if was_on:
             gc.enable()
 
@@ -97,17 +108,19 @@ async def _round(one: Round, plan: Plan, target: Target, log: WireWriter, monito
     monitor.cell = one.cell.key
     await target.transport.open_ahead(httpx.URL(target.url), one.cell.streams)
     await _scrape(target, one, "before")
-    waiting = iter(one.requests)
+    waiting = _Ahead(one, plan, target)
 
     async def stream() -> None:
         # One coroutine per stream: the next request goes out when the last has ended (closed loop).
-        for request in waiting:
-            await _send(request, plan, target, log, monitor)
+        while (ready := waiting.take()) is not None:
+            await _send(ready, plan, target, log, monitor)
 
     try:
         async with asyncio.TaskGroup() as streams:
             for _ in range(min(one.cell.streams, len(one.requests))):
                 streams.create_task(stream())
+                # What came for the streams before is read first: a read that waits holds several tokens and one time.
+                await asyncio.sleep(0)
     except* StoppedError as group:
         raise group.exceptions[0] from None
     finally:
@@ -116,17 +129,48 @@ async def _round(one: Round, plan: Plan, target: Target, log: WireWriter, monito
     gc.collect()
 
 
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A planned request, built."""
+
+    planned: Request
+    built: httpx.Request
+
+
+class _Ahead:
+    """The requests of a round, built before their turn, so that it takes little to send one."""
+
+    def __init__(self, one: Round, plan: Plan, target: Target) -> None:
+        self._left, self._plan, self._target = iter(one.requests), plan, target
+        self._ready: deque[_Ready] = deque()
+        for _ in range(one.cell.streams):
+            self._build()
+
+    def take(self) -> _Ready | None:
+        """The next; None when there is none left. Another is built in its place while tokens arrive."""
+        if not self._ready:
+            self._build()
+        asyncio.get_running_loop().call_later(AHEAD_S, self._build)
+        return self._ready.popleft() if self._ready else None
+
+    def _build(self) -> None:
+        planned = next(self._left, None)
+        if planned is not None:
+            body = body_of(planned, self._plan, self._target)
+            self._ready.append(_Ready(planned, prepared(self._target.client, self._target.url, body)))
+
+
 def _is_cancelled() -> bool:
     """Whether the replay was told to stop, and has no time to wait for the server."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
-async def _send(request: Request, plan: Plan, target: Target, log: WireWriter, monitor: Monitor) -> None:
+async def _send(ready: _Ready, plan: Plan, target: Target, log: WireWriter, monitor: Monitor) -> None:
     """Send one request, again while the server puts it off; raises StoppedError when too many fail in a row."""
     if log.failure:
         raise StoppedError(str(log.failure))
-    reply = await patiently(partial(_once, request, plan, target, monitor))
+    reply = await patiently(partial(_once, ready, plan, target, monitor))
     if reply.problem is None:
         monitor.failures_in_a_row = 0
     else:
@@ -135,10 +179,11 @@ async def _send(request: Request, plan: Plan, target: Target, log: WireWriter, m
         if monitor.failures_in_a_row >= GIVE_UP_AFTER:
             raise StoppedError(f"{GIVE_UP_AFTER} requests failed in a row; the last: {reply.problem}")
     monitor.finished_requests += 1
-    monitor.finished_tokens += request.max_tokens
+    monitor.finished_tokens += ready.planned.max_tokens
 
 
-async def _once(request: Request, plan: Plan, target: Target, monitor: Monitor, attempt: int) -> Reply:
+async def _once(ready: _Ready, plan: Plan, target: Target, monitor: Monitor, attempt: int) -> Reply:
+    request = ready.planned
     cell = plan.cell(request.cell)
     flight = Flight(
         {
@@ -155,7 +200,7 @@ async def _once(request: Request, plan: Plan, target: Target, monitor: Monitor, 
     )
     monitor.flights[id(flight)] = flight
     try:
-        return await send(target.client, target.url, body_of(request, plan, target), flight)
+        return await send_prepared(target.transport, ready.built, flight)
     finally:
         del monitor.flights[id(flight)]
 

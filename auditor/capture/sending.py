@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 
 import httpx
@@ -55,11 +56,36 @@ class Reply:
         return ServerError(f"{what}: {self.problem or 'no words'}", where=where, remedy=remedy)
 
 
+def prepared(client: httpx.AsyncClient, url: str, body: dict[str, Any]) -> httpx.Request:
+    """The request, built; what is left is to send it."""
+    return client.build_request("POST", url, json=body)
+
+
 async def send(client: httpx.AsyncClient, url: str, body: dict[str, Any], flight: Flight) -> Reply:
     """POST it and wait for the end of the answer; nothing that goes wrong on the way raises."""
-    request = client.build_request("POST", url, json=body, extensions={"flight": flight})
+    request = prepared(client, url, body)
+    request.extensions["flight"] = flight
+    return await _reply(partial(client.send, request, stream=True))
+
+
+async def send_prepared(transport: httpx.AsyncBaseTransport, request: httpx.Request, flight: Flight) -> Reply:
+    """The same for a request that was built before, without a client between it and the socket.
+
+    What a client would add, redirects and authentication in several turns, no measured request has.
+    """
+    request.extensions["flight"] = flight
+
+    async def handed() -> httpx.Response:
+        response = await transport.handle_async_request(request)
+        response.request = request
+        return response
+
+    return await _reply(handed)
+
+
+async def _reply(ask: Callable[[], Awaitable[httpx.Response]]) -> Reply:
     try:
-        response = await client.send(request, stream=True)
+        response = await ask()
         try:
             data = await response.aread()
         finally:

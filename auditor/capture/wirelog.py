@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,11 @@ from auditor.core.wire.log import HEAD, Kind, frame_of
 from auditor.errors import AuditError
 
 FLUSH_S = 0.5
-"""Seconds between frames: a killed process loses no more than this."""
+"""Most seconds between frames: a killed process loses no more than this."""
+TURN_S = 0.05
+"""Seconds between looks at what waits."""
+SMALL_FRAME = 1 << 18
+"""Bytes that are written before their time, so that no write is long."""
 FRAME_BYTES = 8 << 20
 """About the most that one frame holds, uncompressed."""
 MOST_HELD = 1 << 28
@@ -41,6 +46,7 @@ class WireWriter:
         self._held = 0
         self._batches: deque[_Batch] = deque()
         self._writing = threading.Lock()
+        self._executor = ThreadPoolExecutor(1, "wirelog", initializer=_give_way)
         self._exchanges = 0
         self._size = 0
         self._flusher: asyncio.Task[None] | None = None
@@ -93,15 +99,21 @@ class WireWriter:
         self._flusher = asyncio.get_running_loop().create_task(self._flush_for_ever())
 
     async def _flush_for_ever(self) -> None:
+        last_s = time.monotonic()
         while True:
-            await asyncio.sleep(FLUSH_S)
-            self.clock()
-            await self.flush()
+            await asyncio.sleep(min(TURN_S, FLUSH_S))
+            now_s = time.monotonic()
+            if now_s - last_s >= FLUSH_S:
+                last_s = now_s
+                self.clock()
+                await self.flush()
+            elif self._held > SMALL_FRAME:
+                await self.flush()
 
     async def flush(self) -> None:
         """Write what was kept, as one frame; a failure is remembered and stops all writing."""
         self._hand_over()
-        await asyncio.to_thread(self._write_batches)
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._write_batches)
 
     def _hand_over(self) -> None:
         """Give the writer what was kept. Runs in the event loop, so that nothing is added meanwhile."""
@@ -165,6 +177,13 @@ class WireWriter:
             self._flusher.cancel()
             await asyncio.gather(self._flusher, return_exceptions=True)
         self.clock()
+        self._executor.shutdown()
         self._hand_over()
         self._write_batches()
         os.close(self._file)
+
+
+def _give_way() -> None:
+    """Let the event loop go before the thread that writes, also on one core; where the system can."""
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
