@@ -2,8 +2,8 @@
 
 import hashlib
 import tempfile
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,13 @@ from auditor.core.bundle.pack import NOTE, STATEMENT, is_run_file, pack, unpack
 from auditor.core.bundle.secrets import secrets_seen
 from auditor.core.bundle.statement import BundleNote, changed_files, run_statement
 from auditor.core.bundle.verification import FOLDER, SIGNED, TRUST, UNSIGNED, Check, Signer, Verification, exit_of
-from auditor.core.folder import AMENDMENTS, LEDGER, MANIFEST, RUN, VERDICT, WIRE, WITNESSES, RunFolder
+from auditor.core.challenge.answered import TRUST as CHALLENGE_TRUST
+from auditor.core.folder import AMENDMENTS, CHALLENGE, LEDGER, MANIFEST, RUN, VERDICT, WIRE, WITNESSES, RunFolder
 from auditor.core.judging.verdict import Verdict
 from auditor.core.record import sha256
 from auditor.core.wording import plural
 from auditor.errors import AuditError, EvidenceError, Exit, UsageError
+from auditor.publish.challenges import Asked, beside_challenge
 from auditor.publish.envelope import opened, sealed
 from auditor.publish.keys import PublicKey, fingerprint
 from auditor.terms import Outcome
@@ -32,6 +34,8 @@ from auditor.terms import Outcome
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+Beside = Callable[..., list[Check]]
+"""Lays a judged run, given as `folder` and `account`, beside a challenge."""
 JUDGING = ("core", "reference", "servers")
 """The rooms of the tool from which a verdict follows."""
 
@@ -75,10 +79,14 @@ def make_bundle(folder: Path, signers: "Sequence[Ed25519PrivateKey]" = ()) -> by
     return pack({**files, STATEMENT: sealed(run_statement(files), signers)})
 
 
-def verify_bundle(data: bytes, what: str, trusted: Sequence[PublicKey] = ()) -> Verification:
+def verify_bundle(
+    data: bytes, what: str, trusted: Sequence[PublicKey] = (), *, asked: Asked | None = None, now_ns: int = 0
+) -> Verification:
     """Look at every byte of a bundle and judge its run again. Never raises for what a bundle holds.
 
     `trusted` are keys one of which must have signed; without any, a signature only shows that nothing was changed.
+    `asked` is the challenge that the run is to answer; without it, the bundle's own copy where it has one. `now_ns` is
+    the time since the epoch, beside which the times of an answer are laid.
     """
     files: dict[str, bytes] = {}
     signers: tuple[Signer, ...] = ()
@@ -91,8 +99,9 @@ def verify_bundle(data: bytes, what: str, trusted: Sequence[PublicKey] = ()) -> 
         signers, found = _envelope(files, trusted)
         checks += found
     if exit_of(check.outcome for check in checks) is Exit.OK:
-        checks += _recomputed(files)
-    trust = (SIGNED if signers else UNSIGNED, *TRUST)
+        checks += _recomputed(files, partial(beside_challenge, asked, files, trusted=trusted, now_ns=now_ns))
+    answers = CHALLENGE_TRUST if asked or CHALLENGE in files else ()
+    trust = (SIGNED if signers else UNSIGNED, *TRUST, *answers)
     return _verification(what, files, checks, trust, sha256=sha256(data), signers=signers)
 
 
@@ -160,12 +169,12 @@ def _signature(signers: Sequence[Signer], trusted: Mapping[str, str | None]) -> 
     return _check("signature", words, remedy="give --key FILE with the key that you expect")
 
 
-def _recomputed(files: Mapping[str, bytes]) -> list[Check]:
+def _recomputed(files: Mapping[str, bytes], beside: Beside) -> list[Check]:
     """The run of a bundle, judged again in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="audit-") as place:
         folder = Path(place) / "run"
         _write({name: data for name, data in files.items() if name not in (STATEMENT, NOTE)}, folder)
-        return _judged_again(folder, files, BundleNote.from_json(files[NOTE]))
+        return _judged_again(folder, files, BundleNote.from_json(files[NOTE]), beside)
 
 
 def _write(files: Mapping[str, bytes], folder: Path) -> None:
@@ -181,20 +190,23 @@ def _write(files: Mapping[str, bytes], folder: Path) -> None:
         ) from None
 
 
-def _judged_again(folder: Path, files: Mapping[str, bytes], note: BundleNote | None) -> list[Check]:
-    """What this tool makes of the evidence, beside what the files say."""
+def _judged_again(
+    folder: Path, files: Mapping[str, bytes], note: BundleNote | None, beside: Beside | None = None
+) -> list[Check]:
+    """What this tool makes of the evidence, beside what the files say and what a challenge asks."""
     is_same = note is None or note.tool_digest == tool_digest()
     differs = Outcome.FAILS if is_same else Outcome.ERROR
     checks = [] if note is None else [_tool(note)]
     try:
         expanded_size(files.get(WIRE, b""), WIRE)
         account, verdict = judged(folder)
+        answers = beside(folder=folder, account=account) if beside else []
     except (AuditError, UnicodeDecodeError) as error:
         words = str(error).replace(f"{folder}/", "")
         return [*checks, _check("judged again", f"the run cannot be judged: {words}", differs)]
     for name, made in ((LEDGER, account.ledger.to_json()), (VERDICT, verdict.to_json())):
         checks.append(_beside(name, files.get(name), made, differs))
-    return checks + _amended(files)
+    return [*checks, *_amended(files), *answers]
 
 
 def _beside(name: str, stated: bytes | None, made: bytes, differs: Outcome) -> Check:

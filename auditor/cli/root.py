@@ -30,6 +30,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("auditor.cli.judge:list_runs", "List the runs and their verdicts."),
     "bundle": ("auditor.cli.bundle:bundle", "Put a run into one file that anyone can verify, signed or not."),
     "verify": ("auditor.cli.verify:verify", "Verify a bundle or a run folder, and judge it again."),
+    "challenge": ("auditor.cli.challenge:challenge", "Ask a claimant for a run that could not be made before."),
+    "answer": ("auditor.cli.answer:answer", "Answer a challenge: run what it asks, beside your own server."),
     "claims": ("auditor.cli.claims:claims", "Check, show and store claim files."),
     "init": ("auditor.cli.init:init", "Draft a claim file from a post or a few questions."),
     "servers": ("auditor.cli.servers:servers", "List the kinds of server that are known, and what each tells."),

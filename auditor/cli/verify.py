@@ -16,8 +16,8 @@ Exit codes:
   0  everything that could be looked at is as stated
   1  the tool failed
   2  no such file, a bad key or option
-  3  something was changed, or does not follow from the wire log, or the signature is not that of the key
-  4  another version of the tool made it, and judges it differently
+  3  something was changed, does not follow from the wire log, or is not what the challenge asks or the key signed
+  4  not settled: another version of the tool made it and judges differently, or an answer is incomplete
   5  the address cannot be reached"""
 
 
@@ -26,13 +26,14 @@ Exit codes:
 @click.option(
     "--key", metavar="FILE", help="Whose signature is expected: a .pub or PEM file, or OpenSSH's allowed_signers."
 )
+@click.option("--challenge", metavar="FILE", help="The challenge that the run is to answer; see `audit challenge`.")
 @click.option("--out", type=click.Path(path_type=Path), help="Unpack a bundle that verifies there, with its report.")
 @json_option
-def verify(what: str, key: str | None, out: Path | None, as_json: bool) -> int:
+def verify(what: str, key: str | None, challenge: str | None, out: Path | None, as_json: bool) -> int:
     """Verify a bundle, whoever made it and wherever, or a run folder.
 
-    Every byte is looked at, the signature is tried, and ledger and verdict are made again from the wire log. Nothing is
-    written but with --out.
+    Every byte is looked at, the signature is tried, and ledger and verdict are made again from the wire log. With a
+    challenge, the run is laid beside what was asked. Nothing is written but with --out.
     """
     from auditor.publish.keys import read_public
 
@@ -40,16 +41,22 @@ def verify(what: str, key: str | None, out: Path | None, as_json: bool) -> int:
     trusted = () if key is None else read_public(key)
     folder = Path(what)
     if folder.is_dir():
-        if trusted or out:
-            raise UsageError("--key and --out are for bundles", where=what, remedy="`audit bundle` it first")
+        if trusted or challenge or out:
+            raise UsageError(
+                "--key, --challenge and --out are for bundles", where=what, remedy="`audit bundle` it first"
+            )
         from auditor.bundles import verify_folder
 
         found = verify_folder(folder)
     else:
-        from auditor.bundles import verify_bundle
+        import time
 
+        from auditor.bundles import verify_bundle
+        from auditor.publish.challenges import load_challenge
+
+        asked = None if challenge is None else load_challenge(challenge)
         data = read_bundle(what)
-        found = verify_bundle(data, what, trusted)
+        found = verify_bundle(data, what, trusted, asked=asked, now_ns=time.time_ns())
         if out is not None and found.exit_code == 0:
             _unpack(data, out)
     _say(found, said)

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bundled import Audit, Said
 from runs import Cells, make_run, recording
 
 from auditor.audit import judge_folder
 from auditor.bundles import make_bundle
+from auditor.cli import main
 from auditor.publish.keys import make_private, read_private
 
 DRAFT = recording("llamacpp", "draft/chat_stream_tpt")
@@ -64,3 +66,16 @@ def signed(judged_run: Path, make_key: Callable[..., str]) -> bytes:
 def unsigned(judged_run: Path) -> bytes:
     """The run's bundle without a signature."""
     return make_bundle(judged_run)
+
+
+@pytest.fixture
+def audit(capsys: pytest.CaptureFixture[str]) -> Audit:
+    """`audit("verify", path)` runs the command in this process."""
+
+    def run(*words: str) -> Said:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(list(words))
+        return Said(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run

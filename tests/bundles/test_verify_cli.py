@@ -2,25 +2,14 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bundled import Audit
 
 from auditor.core.folder import REPORT, VERDICT
 from auditor.publish.keys import fingerprint
-
-AUDIT = str(Path(sys.executable).with_name("audit"))
-
-
-def audit(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
-    import os
-
-    return subprocess.run(
-        [AUDIT, *words], capture_output=True, text=True, env={**os.environ, **(env or {})}, check=False
-    )
 
 
 @pytest.fixture
@@ -31,7 +20,7 @@ def bundle_file(signed: bytes, tmp_path: Path) -> str:
 
 
 def test_a_bundle_is_made_and_verified_with_the_key_that_signed(
-    judged_run: Path, make_key: Callable[..., str], tmp_path: Path
+    audit: Audit, judged_run: Path, make_key: Callable[..., str], tmp_path: Path
 ) -> None:
     key, out = make_key("ann"), str(tmp_path / "b.tar")
     made = audit("bundle", str(judged_run), "--sign", key, "--out", out, "--json")
@@ -51,55 +40,55 @@ def test_a_bundle_is_made_and_verified_with_the_key_that_signed(
 
 
 def test_who_signed_is_looked_up_in_allowed_signers(
-    bundle_file: str, make_key: Callable[..., str], tmp_path: Path
+    audit: Audit, bundle_file: str, make_key: Callable[..., str], tmp_path: Path
 ) -> None:
     ann, bob = (Path(f"{make_key(name)}.pub").read_text().split()[:2] for name in ("ann", "bob"))
     signers = tmp_path / "allowed_signers"
     signers.write_text(f"# who may\nbob@example {' '.join(bob)}\nann@reviews.example {' '.join(ann)}\n")
     found = audit("verify", bundle_file, "--key", str(signers))
     assert found.returncode == 0
-    assert "signed with the given key of ann@reviews.example" in " ".join(found.stdout.split())
+    assert "signed with the given key of ann@reviews.example" in found.words
     other = audit("verify", bundle_file, "--key", f"{make_key('bob')}.pub")
     assert other.returncode == 3
-    assert "none of the given keys" in " ".join(other.stdout.split())
+    assert "none of the given keys" in other.words
     signers.write_text(f'ann@x namespaces="git" {" ".join(ann)}\n')
     options = audit("verify", bundle_file, "--key", str(signers))
     assert options.returncode == 2
     assert "allowed_signers:1: has the option namespaces" in options.stderr
 
 
-def test_without_a_key_a_signature_says_that_it_is_nobodys(bundle_file: str) -> None:
+def test_without_a_key_a_signature_says_that_it_is_nobodys(audit: Audit, bundle_file: str) -> None:
     found = audit("verify", bundle_file)
     assert found.returncode == 0
-    assert "whose key that is was not asked" in " ".join(found.stdout.split())
+    assert "whose key that is was not asked" in found.words
 
 
 def test_an_unsigned_bundle_says_so_and_fails_where_a_key_is_expected(
-    unsigned: bytes, make_key: Callable[..., str], tmp_path: Path
+    audit: Audit, unsigned: bytes, make_key: Callable[..., str], tmp_path: Path
 ) -> None:
     path = tmp_path / "u.tar"
     path.write_bytes(unsigned)
     plain = audit("verify", str(path))
     assert plain.returncode == 0
     assert "the bundle is not signed" in plain.stdout
-    assert "can be made anew by anyone" in " ".join(plain.stdout.split())
+    assert "can be made anew by anyone" in plain.words
     assert audit("verify", str(path), "--key", f"{make_key('ann')}.pub").returncode == 3
 
 
 def test_keys_with_a_passphrase_pem_keys_and_keys_that_are_none(
-    judged_run: Path, make_key: Callable[..., str], tmp_path: Path
+    audit: Audit, monkeypatch: pytest.MonkeyPatch, judged_run: Path, make_key: Callable[..., str], tmp_path: Path
 ) -> None:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
     locked, out = make_key("locked", "open sesame"), str(tmp_path / "locked.tar")
-    wrong = audit("bundle", str(judged_run), "--sign", locked, "--out", out, env={"AUDIT_KEY_PASSPHRASE": "closed"})
+    monkeypatch.setenv("AUDIT_KEY_PASSPHRASE", "closed")
+    wrong = audit("bundle", str(judged_run), "--sign", locked, "--out", out)
     assert (wrong.returncode, Path(out).exists()) == (2, False)
     assert "the passphrase is wrong" in wrong.stderr
-    right = audit(
-        "bundle", str(judged_run), "--sign", locked, "--out", out, env={"AUDIT_KEY_PASSPHRASE": "open sesame"}
-    )
+    monkeypatch.setenv("AUDIT_KEY_PASSPHRASE", "open sesame")
+    right = audit("bundle", str(judged_run), "--sign", locked, "--out", out)
     assert right.returncode == 0, right.stderr
     assert audit("verify", out, "--key", f"{locked}.pub").returncode == 0
     pem = Ed25519PrivateKey.generate()
@@ -117,7 +106,7 @@ def test_keys_with_a_passphrase_pem_keys_and_keys_that_are_none(
     assert "is a private key" in audit("verify", out, "--key", str(tmp_path / "k.pem")).stderr
 
 
-def test_a_new_key_signs_and_only_its_owner_reads_it(judged_run: Path, tmp_path: Path) -> None:
+def test_a_new_key_signs_and_only_its_owner_reads_it(audit: Audit, judged_run: Path, tmp_path: Path) -> None:
     key, out = str(tmp_path / "new"), str(tmp_path / "b.tar")
     assert audit("bundle", "--new-key", key).returncode == 0
     assert Path(key).stat().st_mode & 0o077 == 0
@@ -126,7 +115,9 @@ def test_a_new_key_signs_and_only_its_owner_reads_it(judged_run: Path, tmp_path:
     assert audit("verify", out, "--key", f"{key}.pub").returncode == 0
 
 
-def test_a_verified_bundle_unpacks_to_a_run_with_its_report(signed: bytes, judged_run: Path, tmp_path: Path) -> None:
+def test_a_verified_bundle_unpacks_to_a_run_with_its_report(
+    audit: Audit, signed: bytes, judged_run: Path, tmp_path: Path
+) -> None:
     path, out = tmp_path / "b.tar", tmp_path / "there" / "run"
     path.write_bytes(signed)
     assert audit("verify", str(path), "--out", str(out)).returncode == 0
@@ -139,7 +130,7 @@ def test_a_verified_bundle_unpacks_to_a_run_with_its_report(signed: bytes, judge
     assert not (tmp_path / "other").exists()
 
 
-def test_a_changed_run_folder_does_not_verify(own_run: Path) -> None:
+def test_a_changed_run_folder_does_not_verify(audit: Audit, own_run: Path) -> None:
     assert audit("verify", str(own_run)).returncode == 0
     data = (own_run / "tokens.jsonl").read_bytes()
     (own_run / "tokens.jsonl").write_bytes(data.replace(b"1", b"2", 1))
@@ -148,7 +139,7 @@ def test_a_changed_run_folder_does_not_verify(own_run: Path) -> None:
     assert "tokens.jsonl" in found.stdout
 
 
-def test_a_bundle_is_read_from_an_address(serve: Callable[..., str], signed: bytes) -> None:
+def test_a_bundle_is_read_from_an_address(audit: Audit, serve: Callable[..., str], signed: bytes) -> None:
     url = serve(
         {
             "/b.tar": (200, signed),
