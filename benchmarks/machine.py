@@ -67,7 +67,7 @@ def serving(folder: Path, core: int, *options: str, port: int = 8463) -> Iterato
 
 def pinned(core: int, words: Sequence[str]) -> list[str]:
     """The command, bound to a core; with a priority above all others where `BENCH_REALTIME` is set."""
-    before = ["chrt", "-R", "-f", "10"] if os.environ.get("BENCH_REALTIME") else []
+    before = ["chrt", "-f", "10"] if os.environ.get("BENCH_REALTIME") else []
     return [*before, "taskset", "-c", str(core), *words]
 
 

@@ -27,6 +27,8 @@ CONNECT_TIMEOUT_S = 10.0
 _HEAD_END = b"\r\n\r\n"
 _SMALL = 4096
 """Bytes of a read below which it is looked at closely."""
+_LOOKS = 8
+"""First reads of an event stream that are taken apart, where they are small, to see that its framing is sound."""
 LIMIT_BYTES = 32 << 20
 """What one answer may take beside its tokens; the connection is closed on one that sends more."""
 
@@ -63,6 +65,8 @@ class _Wait:
     """What looks for the end instead of the reader, once an event stream runs that goes to the log alone."""
     is_complete: bool = False
     """Whether all of it came."""
+    looks: int = 0
+    """Reads that were taken apart."""
     body: list[bytes] = field(default_factory=list)
     head: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -243,7 +247,9 @@ class CapturingTransport(httpx.AsyncBaseTransport):
             piece, data = wait.reader.feed(data[:cut]), data[cut:]
         head = wait.reader.head
         is_stream = is_event_stream(head)
-        if not is_stream or flight.keep or not wait.reader.is_chunked or len(data) < _SMALL:
+        is_looked_at = len(data) < _SMALL and wait.looks < _LOOKS
+        wait.looks += 1
+        if not is_stream or flight.keep or not wait.reader.is_chunked or is_looked_at:
             piece += wait.reader.feed(data)
         wait.is_complete = wait.reader.complete
         if head is not None and not wait.head.is_set():
@@ -254,7 +260,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
             wait.head.set()
         if flight.keep or not wait.is_stream:
             wait.body.append(piece)
-        elif wait.reader.is_chunked and not wait.is_complete:
+        elif not is_looked_at and wait.reader.is_chunked and not wait.is_complete:
             wait.tail = TailReader()
             wait.is_complete = wait.tail.feed(begun)
 

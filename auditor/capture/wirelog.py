@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -28,8 +28,6 @@ FRAME_BYTES = 8 << 20
 MOST_HELD = 1 << 28
 """Bytes that may wait for the writer; beyond that the event loop waits for it, and the servers for the event loop."""
 _CLOCK_SAMPLES = 50
-_Batch = list[bytes]
-"""Heads and payloads in turn."""
 
 
 class WireWriter:
@@ -42,9 +40,8 @@ class WireWriter:
         self._striker = striker or Striker(())
         self.waits = 0
         """How often the event loop waited for the writer."""
-        self._pending: _Batch = []
-        self._held = 0
-        self._batches: deque[_Batch] = deque()
+        self._pending = bytearray()
+        self._batches: deque[bytearray] = deque()
         self._writing = threading.Lock()
         self._executor = ThreadPoolExecutor(1, "wirelog", initializer=_give_way)
         self._exchanges = 0
@@ -63,9 +60,9 @@ class WireWriter:
 
     def add(self, kind: Kind, exchange: int, t_ns: int, payload: bytes = b"", kernel_ns: int = 0) -> None:
         """Keep one record for the next frame."""
-        self._pending += (HEAD.pack(kind, exchange, t_ns, kernel_ns, len(payload)), payload)
-        self._held += len(payload)
-        if self._held > FRAME_BYTES:
+        self._pending += HEAD.pack(kind, exchange, t_ns, kernel_ns, len(payload))
+        self._pending += payload
+        if len(self._pending) > FRAME_BYTES:
             self._hand_over()
             if len(self._batches) * FRAME_BYTES > MOST_HELD:
                 self.waits += 1
@@ -107,7 +104,7 @@ class WireWriter:
                 last_s = now_s
                 self.clock()
                 await self.flush()
-            elif self._held > SMALL_FRAME:
+            elif len(self._pending) > SMALL_FRAME:
                 await self.flush()
 
     async def flush(self) -> None:
@@ -119,7 +116,7 @@ class WireWriter:
         """Give the writer what was kept. Runs in the event loop, so that nothing is added meanwhile."""
         if self._pending:
             self._batches.append(self._pending)
-            self._pending, self._held = [], 0
+            self._pending = bytearray()
 
     def _write_batches(self) -> None:
         """Write all batches, whichever thread comes first: one whose wait was given up loses none."""
@@ -129,7 +126,7 @@ class WireWriter:
                 if not self.failure:
                     self._write(batch)
 
-    def _write(self, batch: _Batch) -> None:
+    def _write(self, batch: bytearray) -> None:
         """Write one frame, or what fits of it in smaller ones."""
         try:
             self._write_frame(batch)
@@ -137,39 +134,41 @@ class WireWriter:
             with suppress(OSError):  # a torn last frame is read as one
                 os.ftruncate(self._file, self._size)
                 os.lseek(self._file, self._size, os.SEEK_SET)
-            half = len(batch) // 4 * 2
-            for part in (batch[:half], batch[half:]) if half else ():
+            starts = [at for at, _ in _payloads(batch)]
+            middle = starts[len(starts) // 2] - HEAD.size
+            for part in (batch[:middle], batch[middle:]) if middle else ():
                 if not self.failure:
                     self._write(part)
-            if not half:
+            if not middle:
                 self.failure = AuditError(
                     f"the wire log can no longer be written ({error.strerror})",
                     where=str(self.path),
                     remedy="free some space; what was measured before is kept and `audit judge` reads it",
                 )
 
-    def _write_frame(self, batch: _Batch) -> None:
+    def _write_frame(self, batch: bytearray) -> None:
         if self._striker.has_secrets:
             self._strike(batch)
-        data = frame_of(b"".join(batch), first=self._size == 0)
+        data = frame_of(batch, first=self._size == 0)
         written = 0
         while written < len(data):
             written += os.write(self._file, data[written:])
         self._size += len(data)
 
-    def _strike(self, batch: _Batch) -> None:
-        """Strike out secrets, also where one spans two reads of an exchange."""
-        reads: dict[int, list[int]] = {}
-        others: list[list[int]] = []
-        for at in range(0, len(batch), 2):
-            kind, exchange, *_ = HEAD.unpack(batch[at])
+    def _strike(self, batch: bytearray) -> None:
+        """Strike out secrets, a star for each byte, also where one spans two reads of an exchange."""
+        reads: dict[int, list[tuple[int, int]]] = {}
+        others: list[list[tuple[int, int]]] = []
+        for start, end in _payloads(batch):
+            kind, exchange, *_ = HEAD.unpack_from(batch, start - HEAD.size)
             if kind == Kind.READ:
-                reads.setdefault(exchange, []).append(at + 1)
+                reads.setdefault(exchange, []).append((start, end))
             else:
-                others.append([at + 1])
+                others.append([(start, end)])
         for group in (*reads.values(), *others):
-            for at, payload in zip(group, self._striker.in_reads([batch[at] for at in group]), strict=True):
-                batch[at] = payload
+            payloads = [bytes(batch[start:end]) for start, end in group]
+            for (start, end), payload in zip(group, self._striker.in_reads(payloads), strict=True):
+                batch[start:end] = payload
 
     async def close(self) -> None:
         """Write the rest and close the file."""
@@ -181,6 +180,16 @@ class WireWriter:
         self._hand_over()
         self._write_batches()
         os.close(self._file)
+
+
+def _payloads(batch: bytearray) -> Iterator[tuple[int, int]]:
+    """Where the payload of each record begins and ends."""
+    at = 0
+    while at < len(batch):
+        *_, length = HEAD.unpack_from(batch, at)
+        start = at + HEAD.size
+        at = start + length
+        yield start, at
 
 
 def _give_way() -> None:

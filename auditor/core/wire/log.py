@@ -91,7 +91,7 @@ def frame(records: Iterable[WireRecord], *, first: bool = False) -> bytes:
     return frame_of(b"".join(map(encode, records)), first=first)
 
 
-def frame_of(body: bytes, *, first: bool) -> bytes:
+def frame_of(body: bytes | bytearray, *, first: bool) -> bytes:
     """One compressed frame of encoded records."""
     return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(MAGIC + body if first else body)
 
