@@ -21,11 +21,14 @@ Examples:
 
 \b
 Exit codes:
-  0  read and kept, whatever it says; with --claim: no file reproduces a claim
+  0  read and kept, whatever it says; with --claim never, for no file reproduces a claim
   1  the tool failed
   2  the file cannot be read or is no known result, or a bad claim or option
   3  with --claim: miscounted
   4  with --claim: unlabelled, not-comparable or inconclusive"""
+
+
+_PASSED_SHOWN = 10
 
 
 @click.command("import", epilog=_EPILOG)
@@ -52,10 +55,9 @@ def import_result(
     the printed figures and under every counting rule. No file reproduces a claim, for that takes `audit run`.
     """
     from auditor.cli.importtext import text_of
-    from auditor.errors import UsageError
+    from auditor.errors import Exit, UsageError
     from auditor.index import index_import
     from auditor.review.imports import keep, take_in
-    from auditor.terms import VerdictKind
 
     if row is not None and claim is None:
         raise UsageError("--row without --claim", remedy="name the claim that the row belongs to")
@@ -68,11 +70,12 @@ def import_result(
         index_import(taken, folder, case, now_ns=now_ns, database=database, say=out.note)
         out.say(text_of(taken, folder, case, is_full=is_full))
         documents.append(_document(taken, folder))
-    for words in passed:
+    for words in passed[:_PASSED_SHOWN]:
         out.note(f"audit: passed over: {words}")
-    verdicts = [one.verdict for taken in found for one in taken.beside[:1]]
-    code = max((int(verdict.exit_code) for verdict in verdicts if verdict is not VerdictKind.INCONCLUSIVE), default=4)
-    code = code if verdicts else 0
+    if len(passed) > _PASSED_SHOWN:
+        out.note(f"audit: passed over: {len(passed) - _PASSED_SHOWN:,} more")
+    codes = [taken.beside[0].verdict.exit_code for taken in found if taken.beside]
+    code = int(min(codes, default=Exit.OK))
     out.document({"imports": documents, "passed_over": passed, "exit_code": code})
     return code
 

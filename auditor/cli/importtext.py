@@ -48,7 +48,7 @@ def text_of(taken: "Taken", folder: Path, case: "Case | None", *, is_full: bool 
 
 def _result(result: Result, is_one_of_several: bool, is_full: bool) -> list[str]:
     lines = wrapped(f"Result {result.name}") if is_one_of_several else []
-    lines += wrapped(f"Evidence: {result.grade}, for {result.grade_because}.")
+    lines += wrapped(f"Evidence: {result.grade}: {result.grade_because}.")
     lines += wrapped(f"Load: {_load(result)}.")
     lines += wrapped(f"Tokens counted by: {result.counted_by}.")
     if result.requests and (counted := _counted(result)):

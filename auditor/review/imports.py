@@ -14,6 +14,7 @@ from auditor.core.claim.record import Case
 from auditor.core.claim.text import SECRET_VALUE
 from auditor.core.folder import CLAIM, MANIFEST, RunFolder, write
 from auditor.core.imports.claimed import Beside, lay_beside
+from auditor.core.imports.decoding import clean
 from auditor.core.imports.format import File, recognised
 from auditor.core.imports.formats import FORMATS
 from auditor.core.imports.reading import read_files
@@ -31,8 +32,8 @@ NO_CLAIM = "imports"
 """Folder of imports that belong to no claim."""
 
 _CREDENTIAL = re.compile(
-    rb"""(?ix) (?: authorization | proxy-authorization | x-api-key | api[-_]key | set-cookie | cookie )
-    ["']? \s* [:,] \s* (?: "value" \s* : \s* )? ["']? (?! [*<\[] | null | none | redacted | EMPTY | false | true )
+    rb"""(?ix) (?: --api-key \s | authorization | proxy-authorization | x-api-key | api[-_]key | set-cookie | cookie )
+    ["']? \s* [:,=] \s* (?: "value" \s* : \s* )? ["']? (?! [*<\[] | null | none | redacted | EMPTY | false | true )
     [^"'\s,}{]{4}"""
 )
 _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -122,15 +123,14 @@ def _folder(path: Path, passed: list[str]) -> list[File]:
         shown = str(one.relative_to(path))
         try:
             file = File(shown, _bytes(one))
+            total += len(file.data)
             recognised(file, FORMATS)
+            known.append(file)
         except UsageError as error:
             problem = error
-            passed.append(f"{shown}: {error.what}")
-            continue
-        known.append(file)
-        total += len(file.data)
+            passed.append(f"{clean(shown)}: {error.what}")
         if total > MAX_TOTAL:
-            raise UsageError(f"holds more than {MAX_TOTAL >> 20} MiB of results", where=str(path), remedy="name a file")
+            raise UsageError(f"holds more than {MAX_TOTAL >> 20} MiB", where=str(path), remedy="name a file, or less")
     if not known:
         raise UsageError(f"holds no result file that is known (last: {problem.what})", where=str(path))
     return known

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from documented import as_bytes, sglang, vllm
 from auditor.cli import main
 from auditor.core.imports.record import Imported
 from auditor.core.record import sha256
+from auditor.db.engine import locate
+from auditor.db.migrate import upgrade
 from auditor.review import imports as door
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "imports"
@@ -23,8 +26,17 @@ reported: {{value: {value}{more}}}
 """
 
 
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with its tables, made once."""
+    path = tmp_path_factory.mktemp("database") / "audit.db"
+    upgrade(locate(f"sqlite:///{path}"))
+    return path
+
+
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: Path) -> None:
+    shutil.copy(database, tmp_path)
     monkeypatch.chdir(tmp_path)
 
 

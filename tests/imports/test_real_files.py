@@ -138,3 +138,17 @@ def test_warm_ups_are_left_out() -> None:
 def test_no_finding_of_a_real_file_is_an_error() -> None:
     for path in sorted((DATA / "vllm").glob("*.json")):
         assert all(found.outcome is not Outcome.ERROR for result in read(path).results for found in result.findings)
+
+
+def test_llama_benchs_published_table_is_read_whole() -> None:
+    imported = read(DATA / "llama-bench" / "dgx-spark-gpt-oss-20b.txt")
+    rates = {one.name: figures(one)["avg_ts"] for one in imported.results}
+    assert rates["pp2048"] == 4505.82
+    assert rates["tg32 @ d32768"] == 61.65
+    assert (len(rates), imported.tool_version) == (10, "build 7941 (11fb327bf)")
+
+
+def test_batched_benchs_published_rates_follow_from_its_times() -> None:
+    results = read(DATA / "llama-batched-bench" / "dgx-spark-gpt-oss-20b.txt").results
+    assert [(one.settings.concurrency, figures(one)["speed_tg"]) for one in results][-1] == (32, 681.49)
+    assert [found for one in results for found in one.findings if found.id == "figure-differs"] == []

@@ -20,6 +20,7 @@ from auditor.core.wording import listed
 from auditor.terms import Outcome, VerdictKind
 
 _RULES = {basis.id: basis for basis in BASES}
+_STRENGTH = (VerdictKind.INCONCLUSIVE, VerdictKind.UNLABELLED, VerdictKind.MISCOUNTED)
 _WHOSE = "Whether the file is the claimant's own is for you to know."
 
 
@@ -74,7 +75,7 @@ def lay_beside(case: Case, imported: Imported, taken: str) -> tuple[Beside, ...]
     if claim is None:
         return ()
     each = [_beside(case, claim, imported, result, taken) for result in imported.results]
-    order = [VerdictKind.MISCOUNTED, VerdictKind.UNLABELLED, VerdictKind.INCONCLUSIVE, VerdictKind.NOT_COMPARABLE]
+    order = [*reversed(_STRENGTH), VerdictKind.NOT_COMPARABLE]
     return tuple(sorted(each, key=lambda one: (order.index(one.verdict), not one.figures, not one.explanation.matches)))
 
 
@@ -159,12 +160,10 @@ def _decide(
 
 
 def _capped(found: Decision, grade: Grade) -> tuple[VerdictKind, str]:
-    """The verdict that the grade allows, and what would have been said with better evidence."""
-    if found.kind is not VerdictKind.MISCOUNTED or grade.strongest is VerdictKind.MISCOUNTED:
-        if found.kind is VerdictKind.UNLABELLED and grade is Grade.PROSE:
-            return VerdictKind.INCONCLUSIVE, f"{found.sentence}; words carry no verdict"
+    """The verdict that the grade allows; where that is less, the sentence says so."""
+    if found.kind not in _STRENGTH or _STRENGTH.index(found.kind) <= _STRENGTH.index(grade.strongest):
         return found.kind, found.sentence
-    return VerdictKind.INCONCLUSIVE, f"{found.sentence}; evidence of grade {grade} carries no `miscounted`"
+    return VerdictKind.INCONCLUSIVE, f"{found.sentence}; evidence of grade {grade} carries no `{found.kind}`"
 
 
 def _same_model(case: Case, seen: str | None) -> bool | None:

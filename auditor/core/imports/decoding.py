@@ -7,8 +7,10 @@ from typing import Any
 
 from auditor.core.claim.text import UNSAFE
 
-MAX_LINE_SHOWN = 60
-_CONSTANT = re.compile(r'(?:"([^"\\]{1,80})"\s*:\s*)?\[?[\s\d.,eE+-]*?(-?Infinity|NaN)')
+MAX_NAME_SHOWN = 60
+_CONSTANT = re.compile(r"(?<=[:,\[\s])(?:-?Infinity|NaN)(?=[,\]}\s])")
+_NAME_BEFORE = re.compile(r'"([^"\\]{1,80})"\s*:\s*\[?[\s\d.,eE+-]*$')
+_BEFORE = 300
 
 
 class JsonError(ValueError):
@@ -61,7 +63,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise JsonError(f"names {clean(twice, MAX_LINE_SHOWN)!r} twice in one object")
+        raise JsonError(f"names {clean(twice, MAX_NAME_SHOWN)!r} twice in one object")
     return found
 
 
@@ -69,6 +71,7 @@ def _where_constant(text: str) -> str:
     found = _CONSTANT.search(text)
     if found is None:
         return "holds NaN or Infinity, which is no number"
-    line = text.count("\n", 0, found.end()) + 1
-    name = f" in {clean(found[1], MAX_LINE_SHOWN)!r}" if found[1] else ""
-    return f"line {line}: {found[2]}{name} is no number"
+    at = found.start()
+    named = _NAME_BEFORE.search(text[max(0, at - _BEFORE) : at])
+    name = f" in {clean(named[1], MAX_NAME_SHOWN)!r}" if named else ""
+    return f"line {text.count(chr(10), 0, at) + 1}: {found[0]}{name} is no number"

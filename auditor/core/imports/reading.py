@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from pydantic import ValidationError
+
 from auditor.core.imports.checks import findings_of
 from auditor.core.imports.format import File, Format, recognised
 from auditor.core.imports.formats import FORMATS
@@ -10,7 +12,7 @@ from auditor.core.imports.record import Imported, Original, Result
 from auditor.core.record import sha256
 from auditor.errors import UsageError
 
-MAX_RESULTS = 10_000
+MAX_RESULTS = 1_000
 MAX_REQUESTS = 500_000
 """Requests of one file that are taken in."""
 
@@ -36,8 +38,12 @@ def read_files(
 
 
 def _read(format_: Format, parts: dict[str, File]) -> tuple[Imported, tuple[File, ...]]:
-    reading = format_.read(parts)
-    names = listed_names(parts)
+    names = ", ".join(file.name for file in parts.values())
+    try:
+        reading = format_.read(parts)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise UsageError(f"holds a value that nothing measured can be ({place})", where=names) from None
     if not reading.results:
         raise UsageError(f"holds no result of {format_.tool}", where=names)
     if len(reading.results) > MAX_RESULTS or sum(len(one.requests) for one in reading.results) > MAX_REQUESTS:
@@ -59,8 +65,3 @@ def _read(format_: Format, parts: dict[str, File]) -> tuple[Imported, tuple[File
 
 def _checked(result: Result) -> Result:
     return result.model_copy(update={"findings": (*result.findings, *findings_of(Measured(result)))})
-
-
-def listed_names(parts: dict[str, File]) -> str:
-    """The names of the files, for an error."""
-    return ", ".join(file.name for file in parts.values())

@@ -1,7 +1,7 @@
 """The record of what was imported: who made it, how good it is as evidence, its requests, and the figures it prints."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -47,6 +47,11 @@ _MEANINGS = {
 }
 
 
+_MOST = 2**63 - 1
+Ns = Annotated[int, Field(ge=-_MOST, le=_MOST)]
+"""Nanoseconds within 64 bits."""
+
+
 class Drafts(Record):
     """What was drafted, as the file tells it. Symbols as in `auditor.terms`."""
 
@@ -64,15 +69,15 @@ class Request(Record):
     """One request. Durations run from its send; None where the file does not tell."""
 
     id: str | None = None
-    send_ns: int | None = None
+    send_ns: Ns | None = None
     """On the clock of the result."""
-    ttft_ns: int | None = None
+    ttft_ns: Ns | None = None
     """Send to the first event with any token."""
-    last_ns: int | None = None
+    last_ns: Ns | None = None
     """Send to the last event with any token."""
-    e2e_ns: int | None = None
+    e2e_ns: Ns | None = None
     """Send to the end."""
-    events_ns: tuple[int, ...] | None = None
+    events_ns: tuple[Ns, ...] | None = None
     """Send to each event with text or tokens; from the first of them where the send is not known."""
     event_tokens: tuple[int, ...] | None = None
     """Tokens of each of these events."""
@@ -153,7 +158,7 @@ class Result(Record):
     clock: Clock = "none"
     started: str | None = None
     """As the file says it."""
-    duration_ns: int | None = None
+    duration_ns: Ns | None = None
     """The tool's own window."""
     requests: tuple[Request, ...] = ()
     figures: tuple[Figure, ...] = ()

@@ -95,4 +95,5 @@ FORMAT = Format(
         "`speed` counts prompt and generated tokens together",
         "no server, no sampling, no text",
     ),
+    seen="a table published in llama.cpp benches/dgx-spark (build 7941); jsonl in its documented shape",
 )

@@ -12,6 +12,7 @@ MAX_ROWS = 10_000
 _INSERT = re.compile(r"INSERT INTO (?:llama_bench|test) \(([^()]{1,4000})\) VALUES \((.*)\);")
 _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 _CELL = re.compile(r"([0-9.]+)\s*(?:±|\+/-)\s*([0-9.]+)")
+_BUILD = re.compile(r"^build: (\w{1,40}) \((\d{1,10})\)", re.MULTILINE)
 _TEST = re.compile(r"(?:pp(\d+))?\+?(?:tg(\d+))?(?:\s*@\s*d(\d+))?")
 _NUMBERS = ("n_prompt", "n_gen", "n_depth", "avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "n_gpu_layers")
 
@@ -23,15 +24,13 @@ def _recognise(file: File) -> str | None:
     text = file.text or ""
     if "INSERT INTO" in text and _INSERT.search(text) and "avg_ts" in text:
         return "sql"
-    return "table" if _header(text) is not None else None
+    return "table" if "t/s" in text and any(map(_header, text.splitlines())) else None
 
 
-def _header(text: str) -> list[str] | None:
-    """The columns of the table; None where there is none."""
-    for line in text.splitlines()[:200]:
-        if line.lstrip().startswith("|") and "t/s" in line and "test" in line and "model" in line:
-            return [cell.strip() for cell in line.strip().strip("|").split("|")]
-    return None
+def _header(line: str) -> list[str] | None:
+    """The columns that a line names; None where it names none."""
+    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+    return cells if line.lstrip().startswith("|") and {"model", "test", "t/s"} <= set(cells) else None
 
 
 def _read(parts: Parts) -> Reading:
@@ -69,14 +68,19 @@ def _number(name: str, value: str) -> Any:
 
 def _table_rows(file: File) -> Iterator[dict[str, Any]]:
     """Rows under the header; a table says the test in a word, as `pp512` or `tg128 @ d4096`."""
-    header = _header(file.text or "") or []
-    for line in (file.text or "").splitlines():
+    text = file.text or ""
+    build = _BUILD.search(text)
+    header: list[str] = []
+    for line in text.splitlines():
+        header = _header(line) or header
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         row = dict(zip(header, cells, strict=False))
         rate, test = _CELL.search(row.get("t/s", "")), _TEST.fullmatch(row.get("test", ""))
         if not line.lstrip().startswith("|") or rate is None or test is None:
             continue
         yield {
+            "build_commit": build[1] if build else None,
+            "build_number": build[2] if build else None,
             "model_type": row.get("model"),
             "backends": row.get("backend"),
             "n_prompt": int((test[1] or "0")[:12]),
@@ -135,4 +139,5 @@ FORMAT = Format(
         "a test with a prompt and generation counts the tokens of both",
         "nothing is drafted: speculation is not measured",
     ),
+    seen="a table published in llama.cpp benches/dgx-spark (build 7941); json, jsonl and sql in their documented shape",
 )

@@ -14,17 +14,15 @@ from auditor.errors import UsageError
 
 _TIMED = re.compile(r"\[?([0-9][0-9T:.+Z -]{2,40}?)\]?[ \t]+(?=data:|event:|id:|:)")
 _HEAD = re.compile(r"(< )?HTTP/[0-9.]+ [0-9]{3}")
-_LOOKED_AT = 400
-"""Lines in which the first event must be."""
+_LOOKED_AT = 100_000
+"""Characters in which the first event must be."""
 
 
 def _recognise(file: File) -> str | None:
     text = file.text
     if text is None:
         return None
-    for number, line in enumerate(text.splitlines()):
-        if number >= _LOOKED_AT:
-            break
+    for line in text[:_LOOKED_AT].splitlines():
         if _event_line(line)[1].startswith(("data: {", "data:{")):
             return "capture"
     return None
