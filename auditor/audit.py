@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -32,11 +32,14 @@ from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, 
 from auditor.core.hardware import HostHardware
 from auditor.core.hardware.judged import with_hardware
 from auditor.core.judging.judge import Beside, judge
+from auditor.core.judging.notlooked import Part
 from auditor.core.judging.verdict import RunSummary, Verdict
+from auditor.core.observed import FACT_NAMES
 from auditor.core.plan.making import Wishes, make_plan, make_rehearsal
 from auditor.core.plan.plan import Plan
 from auditor.core.record import canonical_json, sha256
 from auditor.errors import AuditError, EvidenceError, InterruptedRunError, ServerError, UsageError
+from auditor.reference.traps import bundled_traps
 from auditor.report.page import write_report
 from auditor.review.runlog import LogTail
 from auditor.servers import load_adapters
@@ -83,6 +86,10 @@ class Job:
     """The GPUs of the subject's machine."""
     sampler: Sampler | None = field(default=None, repr=False)
     """What samples them while the run is measured."""
+    without: frozenset[Part] = frozenset()
+    """Parts that are switched off."""
+    left_out: Mapping[Part, str] = field(default_factory=dict)
+    """Parts that are switched off or were not asked for, and by what."""
 
     def access(self) -> dict[str, Access]:
         """How each server is reached; raises UsageError."""
@@ -120,6 +127,8 @@ async def look(job: Job, access: Mapping[str, Access]) -> tuple[RunFacts, Plan]:
         facts = facts.model_copy(update={"api": job.api, "embedded": choice.launched is not None})
         if job.hardware is not None and not servers:
             facts = with_hardware(facts, job.hardware)
+        if "counters" in job.without:
+            facts = facts.model_copy(update={"metrics": False, "metrics_path": None})
         route_of(adapters[facts.kind], facts)
         servers.append(facts)
     make = make_rehearsal if all(server.embedded for server in servers) else make_plan
@@ -143,9 +152,7 @@ def run(job: Job, watch: Watch | None = None) -> Result:
     with _safe(job) as (access, striker):
         tokenizer = load_tokenizer(job.tokenizer) if job.tokenizer else None
         other = load_tokenizer(job.other_tokenizer) if job.other_tokenizer else None
-        launched = job.servers[0].launched
-        path = job.server_log or (str(launched.log) if launched else None)
-        tail = LogTail(path) if path else None
+        tail = _log_tail(job)
         facts, plan = asyncio.run(look(job, access))
         _refuse_secrets(job, plan, striker)
         allow_connections(max(cell.streams for cell in plan.cells))
@@ -155,7 +162,7 @@ def run(job: Job, watch: Watch | None = None) -> Result:
                 plan,
                 facts,
                 access=access,
-                adapters=adapters_of(facts),
+                adapters=_adapters(job, facts),
                 striker=striker,
                 tokenizer=tokenizer,
                 other_tokenizer=other,
@@ -226,6 +233,7 @@ def judged(path: Path) -> tuple[Account, Verdict]:
             hardware=run_folder.hardware(),
             telemetry=run_folder.telemetry(),
             recount=recount,
+            left_out=record.left_out,
         ),
     )
     return account, verdict
@@ -262,6 +270,21 @@ def _safe(job: Job) -> Iterator[tuple[dict[str, Access], Striker]]:
         raise
 
 
+def _log_tail(job: Job) -> LogTail | None:
+    """The log of the subject that is followed: the one that was given, else that of an embedded server."""
+    launched = job.servers[0].launched
+    path = job.server_log or (str(launched.log) if launched else None)
+    if path is None or "server log" in job.without:
+        return None
+    return LogTail(path, () if "traps" in job.without else bundled_traps(FACT_NAMES).rules)
+
+
+def _adapters(job: Job, facts: RunFacts) -> dict[str, Adapter]:
+    """The adapter of each server; without a recount, none knows where its server tokenises."""
+    found = adapters_of(facts)
+    return {key: replace(one, tokenize=None) for key, one in found.items()} if "recount" in job.without else found
+
+
 def _refuse_secrets(job: Job, plan: Plan, striker: Striker) -> None:
     """The claim and the prompts are evidence as they are: a key in them would be published. Raises UsageError."""
     if striker.finds(job.claim_bytes.decode("utf-8", "replace")):
@@ -281,6 +304,7 @@ def _write_before(job: Job, plan: Plan, striker: Striker, facts: RunFacts) -> No
         started_ns=job.started_ns,
         command=striker.in_text(job.command),
         plan_digest=plan.digest(),
+        left_out=dict(job.left_out),
     )
     write(job.folder, names.CLAIM, job.claim_bytes)
     write(job.folder, names.PLAN, plan.to_json())

@@ -1,4 +1,7 @@
-"""Samples the GPUs ten times a second while a run is measured: nvidia-smi in a loop, here or over ssh."""
+"""Samples the GPUs ten times a second while a run is measured: nvidia-smi in a loop, here or over ssh.
+
+PCIe traffic is read beside it once a second, where the GPUs are this machine's.
+"""
 
 import subprocess
 import threading
@@ -6,6 +9,7 @@ import time
 
 import orjson
 
+from auditor.capture.pcie import NOT_HERE, PcieSampler, no_traffic
 from auditor.core.facts import Fact
 from auditor.core.hardware import GpuName
 from auditor.core.hardware.telemetry import QUERY, Sample
@@ -29,6 +33,7 @@ class Sampler:
         self._words = (*before, *COMMAND)
         self._lines: list[tuple[int, bytes]] = []
         self._process: subprocess.Popen[bytes] | None = None
+        self._pcie = None if before else PcieSampler()
         self._thread = threading.Thread(target=self._read, name="telemetry", daemon=True)
 
     def start(self) -> None:
@@ -40,6 +45,8 @@ class Sampler:
         except OSError:
             return
         self._thread.start()
+        if self._pcie is not None:
+            self._pcie.start()
 
     def stop(self) -> bytes:
         """End; all samples, one JSON object a line."""
@@ -49,6 +56,8 @@ class Sampler:
         self._thread.join(timeout=5)
         self._process.wait()
         samples = [sample for t_ns, line in self._lines if (sample := read_line(t_ns, line)) is not None]
+        traffic = [no_traffic(NOT_HERE)] if self._pcie is None else self._pcie.stop()
+        samples = sorted(samples + traffic, key=lambda one: (one.t_ns, one.gpu)) if samples else []
         return b"".join(
             orjson.dumps(one.model_dump(exclude_none=True), option=orjson.OPT_APPEND_NEWLINE) for one in samples
         )

@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from auditor.cli.hardware import hardware_options
 from auditor.cli.options import database_option
 from auditor.cli.output import Output, json_option
+from auditor.cli.runparts import hardware_of, left_out, parts_options, sampler_of, without
 from auditor.errors import UsageError
 
 EPILOG = """\b
@@ -50,14 +50,8 @@ Exit codes:
 @click.option("--suite/--no-suite", default=True, help="Use the public suite of prompts as well.")
 @click.option("--temperature", type=click.FloatRange(0, 10), help="Temperature; the claim's, else 0.")
 @click.option("--ignore-eos/--no-ignore-eos", default=True, help="Ask for full-length answers where possible.")
-@click.option("--tokenizer", help="The model's tokenizer: a folder, a tokenizer.json, or a name on the hub.")
-@click.option("--server-log", metavar="FILE", help="The server's own log, as a second timeline; - after the run.")
-@click.option("--check-text", is_flag=True, help="Compare greedy texts with those of the server without speculation.")
+@parts_options
 @click.option("--discriminate", metavar="RUN", help="Measure also what would part the rules that agree in RUN.")
-@hardware_options
-@click.option("--nvml", is_flag=True, help="GPUs of the server, where it runs on this machine: NVML or nvidia-smi.")
-@click.option("--telemetry/--no-telemetry", default=True, help="With --nvml or --ssh: sample the GPUs during the run.")
-@click.option("--other-tokenizer", help="Another one, to see whether a number was counted with it, as o200k_base.")
 @click.option("--quick", is_flag=True, help="A look of about two minutes; the verdict says so.")
 @click.option("--time-limit", type=click.IntRange(1), help="Seconds after which the replay stops and is judged.")
 @click.option("--stall-limit", type=click.IntRange(1), help="Seconds of silence that end an answer; 120 by default.")
@@ -90,17 +84,19 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
     started_ns = time.time_ns()
     moment = datetime.fromtimestamp(started_ns / 1e9, UTC)
     run_id = f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
-    gpus = _hardware(options, case.server.url)
+    gpus, off = hardware_of(options, case.server.url), without(options)
     wishes = _wishes(options)
     if options["discriminate"]:
         wishes = _further(wishes, options, case, text.encode())
     seed = options["seed"] if options["seed"] is not None else secrets.randbits(32)
     with ExitStack() as stack:
+        servers = _servers(options, case.server.url, stack, out)
+        is_embedded = servers[0].launched is not None
         job = audit.Job(
             claim=parsed,
             case=case,
             claim_bytes=text.encode(),
-            servers=_servers(options, case.server.url, stack, out),
+            servers=servers,
             wishes=wishes,
             run=run_id,
             started_ns=started_ns,
@@ -115,7 +111,9 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
             other_tokenizer=options["other_tokenizer"],
             server_log=options["server_log"],
             hardware=gpus,
-            sampler=_sampler(options),
+            sampler=sampler_of(options),
+            without=off,
+            left_out=left_out(options, is_embedded=is_embedded, has_plain=len(servers) > 1),
         )
         if dry_run:
             return _dry_run(job, out)
@@ -127,26 +125,6 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
     out.say(terminal(result.folder))
     out.document({"folder": str(result.folder), "stopped": result.stopped, **result.verdict.model_dump(mode="json")})
     return result.verdict.exit_code
-
-
-def _hardware(options: dict[str, Any], claimed: str | None) -> Any:
-    """The GPUs of the server, where a source of them was given."""
-    from auditor.cli.hardware import read_hardware
-
-    is_asked = any(options[name] for name in ("gpu_xml", "ssh", "exporter", "nvml"))
-    if is_asked and not options["server"] and not claimed:
-        raise UsageError("hardware facts belong to a server", remedy="give --server, or leave them out")
-    return read_hardware(options)
-
-
-def _sampler(options: dict[str, Any]) -> Any:
-    """What samples the GPUs, where they can be asked again and again."""
-    from auditor.capture.hardware import ssh_words
-    from auditor.capture.telemetry import Sampler
-
-    if not options["telemetry"] or not (options["nvml"] or options["ssh"]):
-        return None
-    return Sampler(ssh_words(options["ssh"]) if options["ssh"] else ())
 
 
 def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out: Output) -> Any:

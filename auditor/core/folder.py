@@ -74,6 +74,8 @@ class RunRecord(Record):
     command: str
     """The command that repeats it."""
     plan_digest: str
+    left_out: dict[str, str] = {}
+    """Parts of an audit that were switched off or not asked for, and by what."""
 
 
 class Recount(Record):

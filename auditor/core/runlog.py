@@ -11,6 +11,7 @@ from auditor.core.counting.ledger import CellLedger
 from auditor.core.enginelogs import Artefact, Interval, LogReader, LogReading, Scope
 from auditor.core.enginelogs.result import SignSeen
 from auditor.core.facts import Fact, FactName, RunFacts
+from auditor.core.judging.traps import Hit
 from auditor.core.record import Record
 
 
@@ -47,6 +48,10 @@ class RunLog(Record):
     facts: dict[FactName, Fact] = {}
     """What the server said of itself when it last started; the line numbers are those of the file."""
     signs: tuple[SignSeen, ...] = ()
+    hits: dict[str, Hit] = {}
+    """Lines since that start that show a trap, by the pattern of the rule."""
+    capability: str | None = None
+    """Compute capability of the GPUs, where the log names one."""
 
 
 @dataclass(frozen=True, slots=True)

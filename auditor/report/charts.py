@@ -12,6 +12,8 @@ from auditor.report.views import Chart, ReportView
 WIDE, NARROW = 700, 330
 """Widths in pixels."""
 TEXT = 12 * ROOM
+TIMELINE_EXTENT = 46
+"""Room for the labels of the vertical axis, so that charts on one time axis lie under each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +156,39 @@ def line(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any
     """Delivered so far, over time."""
     import altair as alt
 
-    axis = alt.Axis(title=f"seconds since {options['since']}", tickCount=6, grid=False)
-    x = alt.X("t:Q", axis=axis, scale=alt.Scale(nice=False))
-    y = alt.Y("n:Q", axis=alt.Axis(title=f"{options['unit']} delivered", tickCount=5))
+    x = _seconds(options, width)
+    y = alt.Y("n:Q", axis=alt.Axis(title=None, tickCount=5, minExtent=TIMELINE_EXTENT))
     drawn = _data(rows).mark_line(interpolate="step-after", color=COLORS["delivered"], strokeWidth=2)
     return drawn.encode(x=x, y=y).properties(width=width, height=220)
+
+
+def gpu(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
+    """One thing that the GPUs did, a line a GPU, on the time axis of the delivered tokens; slowed stretches behind."""
+    import altair as alt
+
+    x = _seconds(options, width)
+    scale = alt.Scale(zero=options["from_zero"])
+    y = alt.Y("v:Q", axis=alt.Axis(title=None, tickCount=3, minExtent=TIMELINE_EXTENT), scale=scale)
+    points = [row for row in rows if row["row"] == "point"]
+    many = len({row["gpu"] for row in points}) > 1
+    drawn = _data(points).mark_line(color=COLORS["delivered"], strokeWidth=1.5, opacity=0.6 if many else 1)
+    drawn = drawn.encode(x=x, y=y, detail="gpu:N")
+    spans = [row for row in rows if row["row"] == "span"]
+    if spans:
+        behind = _data(spans).mark_rect(color=COLORS["rejected"], opacity=0.25)
+        drawn = behind.encode(x=x, x2="t2:Q") + drawn
+    style = {"anchor": "start", "fontSize": TEXT, "fontWeight": "normal", "color": COLORS["faint"]}
+    title = alt.TitleParams(options["title"], **style)
+    return drawn.properties(width=width, height=80, title=title)
+
+
+def _seconds(options: dict[str, Any], width: int) -> Any:
+    """The time axis that the delivered tokens and the GPUs under them share."""
+    import altair as alt
+
+    title, ticks = f"seconds since {options['since']}", 6 if width == WIDE else 4
+    axis = alt.Axis(title=title, tickCount=ticks, grid=False)
+    return alt.X("t:Q", axis=axis, scale=alt.Scale(domain=options["domain"], nice=False))
 
 
 def zoom(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
@@ -204,6 +234,7 @@ _DRAW: dict[str, Callable[[list[dict[str, Any]], int, dict[str, Any]], Any]] = {
     "bases": bases,
     "split": split,
     "line": line,
+    "gpu": gpu,
     "zoom": zoom,
     "gaps": gaps,
     "shares": shares,

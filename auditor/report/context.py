@@ -82,6 +82,16 @@ def _finding(finding: Finding) -> Row:
     return cells(Cell(word, f"{finding.id}, {_GRAVITY[finding.gravity]}", mark), found)
 
 
+def not_looked_section(verdict: Verdict) -> Section:
+    """What this run did not look at."""
+    title = "What this run did not look at, and why"
+    if not verdict.not_looked_at:
+        return Section("left-out", title, ("It looked at everything that this tool looks at.",))
+    rows = tuple(cells(one.part[:1].upper() + one.part[1:], one.why) for one in verdict.not_looked_at)
+    table = Table("Parts left out", columns("Part", "Why"), rows)
+    return Section("left-out", title, (), (Block(table=table),))
+
+
 def unknown_section(verdict: Verdict) -> Section:
     """What could not be known."""
     if not verdict.unknown:

@@ -23,7 +23,8 @@ MEANINGS = {
 }
 _STATED = {"stated-acceptance": "Forced acceptance stated"}
 """Failed notes that stand at the top of a report, for they change what the claim is about."""
-_TONES = {0: "ok", 3: "bad", 4: "warn"}
+TONES = {0: "ok", 3: "bad", 4: "warn"}
+"""Name of the colour of a verdict, by its exit code."""
 
 
 def head_of(verdict: Verdict, ledger: Ledger) -> Head:
@@ -39,7 +40,7 @@ def head_of(verdict: Verdict, ledger: Ledger) -> Head:
     return Head(
         title=title,
         kind=verdict.kind.value,
-        tone=_TONES[verdict.exit_code],
+        tone=TONES[verdict.exit_code],
         sentence=sentence_of(verdict),
         meaning=MEANINGS[verdict.kind],
         reasons=verdict.reasons,

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -11,6 +12,7 @@ from auditor.core import folder as names
 from auditor.core.counting.ledger import Ledger
 from auditor.core.folder import RunFolder, write
 from auditor.core.judging.verdict import Verdict
+from auditor.report.amended import remarks_of
 from auditor.report.charts import draw_all
 from auditor.report.tokens import read_tokens
 from auditor.report.view import Source, make_view
@@ -41,9 +43,10 @@ def page_of(folder: Path) -> str:
         plan=plan,
         facts=run_folder.facts(),
         tokens=read_tokens(folder, ledger, plan.subject.key),
+        telemetry=run_folder.telemetry() or (),
         digests=digests,
     )
-    return render(make_view(source))
+    return render(replace(make_view(source), remarks=remarks_of(run_folder)))
 
 
 def render(view: ReportView, template: str = "report.html") -> str:

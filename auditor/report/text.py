@@ -10,6 +10,7 @@ from auditor.core.bases import BasisValue
 from auditor.core.folder import VERDICT, RunFolder
 from auditor.core.judging.verdict import Finding, Verdict
 from auditor.core.wording import plural
+from auditor.report.amended import remark_lines
 from auditor.report.head import MEANINGS, flags_of, sentence_of
 from auditor.report.possible import ceiling_words
 from auditor.report.rates import (
@@ -42,11 +43,13 @@ def terminal(folder: Path, width: int | None = None) -> str:
         width = shutil.get_terminal_size((WIDTH, 24)).columns
     width = max(LEAST, min(WIDTH, width))
     parts = [
+        [(line, 2) for line in remark_lines(RunFolder(folder))],
         _headline(verdict),
         _numbers(verdict),
         _rest(verdict),
         _list("Checks that failed", [_finding(f) for f in verdict.findings if f.outcome is Outcome.FAILS]),
         _list("Not known", _unknown(verdict)),
+        _not_looked_at(verdict),
     ]
     texts = ["\n".join(line for item in part for line in _wrap(*item, width)) for part in parts if part]
     texts.append(f"Report: {folder / 'report.html'}\nRepeat: {one_line(verdict.run.command)}")
@@ -134,6 +137,12 @@ def _unknown(verdict: Verdict) -> list[str]:
     return texts + ([f"{plural(missing, 'counting rule has', 'counting rules have')} no figure"] if missing else [])
 
 
+def _not_looked_at(verdict: Verdict) -> list[Item]:
+    """One paragraph: the parts that the run went without, each with its reason."""
+    parts = [f"{one.part} ({one_line(one.why)})" for one in verdict.not_looked_at]
+    return [(f"Not looked at: {'; '.join(parts)}.", 2)] if parts else []
+
+
 def _list(title: str, texts: Iterable[str]) -> list[Item]:
     items = _bullets(texts)
     return [(title, 0), *items] if items else []
@@ -157,7 +166,8 @@ def markdown(folder: Path) -> str:
     marks = marks_of(claimed)
     lines = [f"**{verdict.kind.value}**: {_safe(claimed.title, 200)}", ""]
     lines += [f"{_safe(sentence_of(verdict), 300)} {MEANINGS[verdict.kind]}", ""]
-    lines += [f"- {_safe(reason, 200)}" for reason in verdict.reasons[: 5 - len(flags)]][:3]
+    lines += [f"- {_safe(reason, 200)}" for reason in verdict.reasons[: max(1, 4 - len(flags))]][:3]
+    lines += [f"- {_safe(line, 200)}" for line in remark_lines(RunFolder(folder))][-2:]
     lines += [f"- {label}: {words}" for label, words in flags]
     times = _ratio(verdict)
     ratio = f"; claimed / delivered: {times}" if times else ""
@@ -171,6 +181,8 @@ def markdown(folder: Path) -> str:
     met = [f"{b.name} ({figure(b.estimate.value, marks)})" for b in _matching(verdict) if b.estimate][:3]
     if met:
         lines.append(f"- Counting rules that meet the claim, which is arithmetic and not proof: {', '.join(met)}")
+    if verdict.not_looked_at:
+        lines.append(f"- Not looked at: {_safe('; '.join(one.part for one in verdict.not_looked_at), 400)}")
     lines += ["", f"Repeat: {_code(run.command)} (auditor {run.tool_version}, plan {run.plan_digest[:12]})"]
     return "\n".join(lines) + "\n"
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from auditor.core.hardware.telemetry import Sample
 from auditor.core.wording import plural
 from auditor.report.shown import NOT_KNOWN, count, plain, seconds
+from auditor.report.telemetry import telemetry_blocks
 from auditor.report.tokens import Answer, SeenStep, TokenDigest
 from auditor.report.views import Block, Chart, Key, Section, Table, cells, columns
 
@@ -13,8 +15,11 @@ LINE_POINTS = 300
 """Most points of the line of delivered tokens."""
 
 
-def timeline_section(digest: TokenDigest) -> Section:
-    """Delivered tokens over time, and a close look at single steps."""
+def timeline_section(digest: TokenDigest, samples: Sequence[Sample], why: str | None) -> Section:
+    """Delivered tokens over time, the GPUs under them, and a close look at single steps.
+
+    `why` says why there are no samples of the GPUs.
+    """
     title, answer = "Token by token", digest.answer
     if answer is None or not answer.events:
         return Section("timeline", title, ("Nothing was delivered on the judged load, so there is nothing to show.",))
@@ -30,9 +35,10 @@ def timeline_section(digest: TokenDigest) -> Section:
     last = answer.events[-1].at_ns
     begun = "the request being sent" if answer.from_send else "the first event"
     text = f"{plural(total, unit.removesuffix('s'))} delivered within {seconds(last)} of {begun}."
-    options = {"unit": unit, "since": start}
+    options = {"unit": unit, "since": start, "domain": [0, last / 1e9]}
     chart = Chart("line", "line", text, tuple(_line(answer)), (), options)
     blocks = [Block(heading=f"Delivered {unit} over time", paragraphs=(text,), chart=chart)]
+    blocks.extend(telemetry_blocks(answer, samples, why))
     blocks.extend(_zoom(answer, start))
     return Section("timeline", title, (which,), tuple(blocks))
 

@@ -50,6 +50,13 @@ class Answer:
     events: list[Event] = field(default_factory=list)
     steps: list[SeenStep] = field(default_factory=list)
     from_send: bool = True
+    first_ns: int | None = None
+    """When its first event came, on the client's clock."""
+
+    @property
+    def origin_ns(self) -> int | None:
+        """The zero of its times, on the client's clock."""
+        return self.line.times.send_ns if self.from_send else self.first_ns
 
 
 @dataclass(slots=True)
@@ -137,7 +144,7 @@ def _gaps(lines: Iterable[dict[str, Any]], unit: str) -> list[int]:
 def _fill(answer: Answer, lines: list[dict[str, Any]]) -> None:
     """The events and steps of the answer that is shown."""
     answer.from_send = all(line["t_ns"] is not None for line in lines)
-    origin = lines[0]["mono_ns"]
+    origin = answer.first_ns = lines[0]["mono_ns"]
     events: dict[int, Event] = {}
     steps: dict[int, SeenStep] = {}
     for line in lines:

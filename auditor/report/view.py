@@ -1,9 +1,12 @@
 """From the records of a judged run to the one view that the page shows. Pure: the same records give the same view."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from auditor.core.counting.ledger import Ledger
 from auditor.core.facts import RunFacts
+from auditor.core.hardware.telemetry import Sample
+from auditor.core.judging.notlooked import NAMES
 from auditor.core.judging.verdict import Verdict
 from auditor.core.plan.plan import Plan
 from auditor.report.acceptance import acceptance_section
@@ -12,6 +15,7 @@ from auditor.report.context import (
     files_section,
     findings_section,
     glossary_section,
+    not_looked_section,
     questions_section,
     repeat_section,
     unknown_section,
@@ -37,6 +41,8 @@ class Source:
     plan: Plan
     facts: RunFacts
     tokens: TokenDigest
+    telemetry: Sequence[Sample]
+    """The GPUs during the run; empty where they were not sampled."""
     digests: dict[str, str]
     """SHA-256 of the files of the folder, by name."""
 
@@ -53,11 +59,12 @@ def make_view(source: Source) -> ReportView:
             counting_section(verdict),
             possible_section(verdict),
             pairs_section(verdict),
-            timeline_section(source.tokens),
+            timeline_section(source.tokens, source.telemetry, _why_no_telemetry(verdict)),
             gaps_section(verdict.gaps, source.tokens, ledger, plan.subject.key),
             acceptance_section(verdict, ledger, source.tokens),
             compared_section(verdict),
             findings_section(verdict),
+            not_looked_section(verdict),
             unknown_section(verdict),
             questions_section(verdict),
             repeat_section(verdict, plan, facts),
@@ -66,3 +73,7 @@ def make_view(source: Source) -> ReportView:
         ),
         footer=f"auditor {verdict.run.tool_version}, run {verdict.run.run}, verdict version {verdict.verdict_version}",
     )
+
+
+def _why_no_telemetry(verdict: Verdict) -> str | None:
+    return next((one.why for one in verdict.not_looked_at if one.part == NAMES["telemetry"]), None)

@@ -14,9 +14,11 @@ from typing import BinaryIO
 
 from auditor.core.enginelogs.stamps import stamp_of
 from auditor.core.enginelogs.startup import Startup
+from auditor.core.judging.traps import TrapReader
 from auditor.core.record import sha256
 from auditor.core.runlog import LogRound, RunLog
 from auditor.errors import UsageError
+from auditor.reference.traps import Rule
 from auditor.review.serverlog import Lines
 
 MOST_BYTES = 4 * 1024 * 1024
@@ -47,6 +49,8 @@ class LogTail:
     """The log of one server while a run goes on; `-` is standard input, read to its end after the run."""
 
     path: str
+    rules: tuple[Rule, ...] = ()
+    """Traps to look for."""
     borders: list[Border] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -64,7 +68,7 @@ class LogTail:
         end = Border("", 0, self._settled(), time.time_ns())
         try:
             with opened(self.path) as stream:
-                return keep(stream, self.path, [*self.borders, end], server, kind, strike)
+                return keep(stream, self.path, [*self.borders, end], server, kind, strike, self.rules)
         except (UsageError, OSError) as error:
             name, why = Path(self.path).name, strike(str(error).encode()).decode()
             return RunLog(server=server, name=name, sha256=sha256(b""), how="sizes", reason=why), b""
@@ -99,7 +103,13 @@ class _Kept:
 
 
 def keep(
-    stream: BinaryIO, path: str, borders: Sequence[Border], server: str, kind: str, strike: Strike
+    stream: BinaryIO,
+    path: str,
+    borders: Sequence[Border],
+    server: str,
+    kind: str,
+    strike: Strike,
+    rules: Sequence[Rule] = (),
 ) -> tuple[RunLog, bytes]:
     """The lines with figures that were written during a run; the last border is its end.
 
@@ -108,10 +118,14 @@ def keep(
     sizes = [border.size for border in borders if border.size is not None]
     by_size = len(sizes) == len(borders)
     marks = sizes if by_size else [border.at_ns for border in borders]
-    startup, kept = Startup(kind), _Kept()
+    startup, kept, traps = Startup(kind), _Kept(), TrapReader(rules)
     shrunk = by_size and any(later < earlier for earlier, later in pairwise(sizes))
     for number, place, raw in _placed(stream, by_size=by_size):
+        starts = startup.starts
         has_figures = startup.add(number, raw)
+        if startup.starts > starts > 0:
+            traps = TrapReader(rules)
+        traps.add(number, raw)
         if shrunk or not marks[0] <= (marks[0] if place is None else place) < marks[-1]:
             continue
         _take(kept, raw, place, strike, has_figures=has_figures)
@@ -132,6 +146,8 @@ def keep(
         is_cut=kept.is_cut,
         facts=startup.facts,
         signs=tuple(startup.signs),
+        hits=traps.hits,
+        capability=traps.capability,
     )
     return log, text
 

@@ -11,6 +11,7 @@ import pytest
 from runs import Cells, account, make_run, recording
 
 from auditor.audit import judge_folder
+from auditor.capture.pcie import NOT_HERE, PcieSampler
 from auditor.capture.telemetry import Sampler, read_line
 from auditor.core.folder import TELEMETRY
 from auditor.core.hardware.telemetry import Sample, energy_j, read_telemetry, telemetry_findings, windows_of
@@ -105,6 +106,23 @@ def test_the_sampler_stamps_lines_on_the_clock_of_the_wire_log(tmp_path: Path) -
     assert len(samples) >= 3
     assert begin <= samples[0].t_ns <= samples[1].t_ns <= samples[2].t_ns <= time.perf_counter_ns()
     assert samples[0].power_w == 130.5
+    assert [one.pcie_reason for one in samples if one.pcie_reason] == [NOT_HERE]
+
+
+def test_pcie_traffic_has_its_own_pace_and_a_reason_where_it_has_none() -> None:
+    busy = [Sample(t_ns=one.t_ns, gpu=0, pcie_rx_kbs=2500, pcie_tx_kbs=1e6) for one in steady(400)[::10]]
+    found = {one.id: one for one in telemetry_findings([*steady(400), *busy], LINES)}["telemetry-pcie"]
+    assert found.outcome is Outcome.HOLDS
+    assert "2.5 MB/s to a GPU, 2.5 at most; 1,000 MB/s from a GPU" in found.sentence
+    assert "(20 ms of every second)" in found.sentence
+    assert "telemetry-pcie" not in {one.id for one in telemetry_findings(steady(400), LINES)}
+    sampler = PcieSampler(period_s=0.01)
+    sampler.start()
+    deadline = time.monotonic() + 60
+    while not sampler._samples and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for one in sampler.stop():
+        assert (one.pcie_rx_kbs is None) == (one.pcie_reason is not None)
 
 
 def test_without_nvidia_smi_there_are_no_samples() -> None:

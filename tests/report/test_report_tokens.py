@@ -48,7 +48,7 @@ def test_the_first_answer_is_whole(runs: dict[str, Path]) -> None:
 
 def test_the_line_keeps_its_ends_and_never_falls(runs: dict[str, Path]) -> None:
     digest, _ = digest_of(runs["spec"])
-    chart = timeline_section(digest).blocks[0].chart
+    chart = timeline_section(digest, (), None).blocks[0].chart
     assert chart is not None
     counts = [row["n"] for row in chart.rows]
     assert counts == sorted(counts)
@@ -58,7 +58,7 @@ def test_the_line_keeps_its_ends_and_never_falls(runs: dict[str, Path]) -> None:
 
 def test_every_chart_can_be_drawn_without_rows_to_spare(runs: dict[str, Path]) -> None:
     digest, _ = digest_of(runs["single"])
-    section: Section = timeline_section(digest)
+    section: Section = timeline_section(digest, (), None)
     head = Head("", "", "", "", "", (), (), (), (), None)
     drawn = draw_all(ReportView(head, (section,), ""))
     assert all(one.wide.startswith("<svg ") and one.narrow.startswith("<svg ") for one in drawn.values())

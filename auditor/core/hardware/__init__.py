@@ -110,6 +110,12 @@ class HostHardware(Record):
         return busy or self.gpus
 
     @property
+    def capability(self) -> str | None:
+        """The compute capability of the GPUs that serve; None where it is not known or they differ."""
+        found = {gpu.text("compute_capability") for gpu in self.used}
+        return found.pop() if len(found) == 1 else None
+
+    @property
     def products(self) -> tuple[str, ...]:
         """The different names of the GPUs that serve."""
         return tuple(dict.fromkeys(name for gpu in self.used if (name := gpu.text("product"))))

@@ -40,6 +40,12 @@ class Sample(Record):
     memory_used_mib: float | None = None
     throttle: str | None = None
     """Active clock event reasons, or `none`."""
+    pcie_rx_kbs: float | None = None
+    """Traffic from the host to the GPU over the 20 ms before, KB/s as NVML counts it; once a second."""
+    pcie_tx_kbs: float | None = None
+    """The same from the GPU to the host."""
+    pcie_reason: str | None = None
+    """Why a sample of PCIe traffic has none."""
 
 
 def read_telemetry(data: bytes, where: str) -> tuple[Sample, ...]:
@@ -84,7 +90,7 @@ def telemetry_findings(samples: Sequence[Sample], lines: Sequence[ExchangeLedger
     if not inside:
         words = "no sample of the GPUs lies within a measured round"
         return (_finding("telemetry", Outcome.NOT_AVAILABLE, words, "see that nvidia-smi answers"),)
-    return (_energy(samples, lines, windows), *_clocks(inside), *_idle(inside), *_slowed(inside))
+    return (_energy(samples, lines, windows), *_clocks(inside), *_pcie(inside), *_idle(inside), *_slowed(inside))
 
 
 def _joules(points: Sequence[tuple[int, float]], window: Window) -> float | None:
@@ -121,6 +127,19 @@ def _clocks(inside: Sequence[Sample]) -> list[Finding]:
     told = [f"{what} at {value:,.0f} MHz" for what, value in (("memory", memory), ("SMs", sms)) if value is not None]
     words = f"while the server answered, on average: {' and '.join(told)}"
     return [_finding("telemetry-clocks", Outcome.HOLDS, words)] if told else []
+
+
+def _pcie(inside: Sequence[Sample]) -> list[Finding]:
+    """Traffic between host and GPUs, which bounds tensor parallelism without NVLink."""
+    told = []
+    both = {"to": [one.pcie_rx_kbs for one in inside], "from": [one.pcie_tx_kbs for one in inside]}
+    for what, values in both.items():
+        known = [value / 1000 for value in values if value is not None]
+        if known:
+            mean = math.fsum(known) / len(known)
+            told.append(f"{figure(mean)} MB/s {what} a GPU, {figure(max(known))} at most")
+    words = f"PCIe traffic while the server answered: {'; '.join(told)} (20 ms of every second)"
+    return [_finding("telemetry-pcie", Outcome.HOLDS, words)] if told else []
 
 
 def _idle(inside: Sequence[Sample]) -> list[Finding]:

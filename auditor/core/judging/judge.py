@@ -20,6 +20,8 @@ from auditor.core.hardware.telemetry import Sample, telemetry_findings
 from auditor.core.judging.basis import judged_basis
 from auditor.core.judging.compare import Comparison, compare, differing
 from auditor.core.judging.decide import decide
+from auditor.core.judging.notlooked import not_looked_at
+from auditor.core.judging.runtraps import trap_findings
 from auditor.core.judging.summary import by_kind, cell_summaries, pair_summaries
 from auditor.core.judging.switches import switches_finding
 from auditor.core.judging.verdict import Claimed, Finding, RunSummary, Verdict
@@ -73,6 +75,8 @@ def judge(
     delivered = find(bases, judged_on)
     estimate = delivered.estimate if delivered else None
     findings = [*run_checks(Context(plan, facts, account, estimate, timeline)), switches_finding(case)]
+    if "traps" not in beside.left_out:
+        findings += trap_findings(server, timeline.log if timeline else None, beside.hardware)
     if beside.hardware is not None:
         findings += hardware_findings(case, server, beside.hardware)
     if beside.telemetry is not None:
@@ -115,6 +119,17 @@ def judge(
         gaps=gap_summary(account.counted, subject.key),
         by_kind=by_kind(plan, account.ledger),
         unknown=_unknown(rows, findings, bases),
+        not_looked_at=not_looked_at(
+            plan,
+            facts.servers[subject.server],
+            account,
+            findings,
+            beside.left_out,
+            hardware=beside.hardware,
+            telemetry=beside.telemetry,
+            timeline=timeline,
+            recount=recount,
+        ),
         questions=questions_for(case),
         ceiling=ceiling_of(case),
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from auditor.core.enginelogs.wrapped import plain, texts_of
-from auditor.core.facts import Fact
+from auditor.core.facts import Fact, FactName
 from auditor.core.observed import told
 from auditor.core.record import Record
 from auditor.reference.gpus import find_cards
@@ -51,14 +51,13 @@ class TrapFinding(Record):
     sources: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Hit:
+class Hit(Record):
     """Lines that a pattern matched."""
 
     line: int
     """Number of the first."""
-    texts: dict[str, None]
-    """What it matched, each once."""
+    texts: tuple[str, ...]
+    """What it matched, each once; at most 21."""
     times: int = 1
 
 
@@ -101,11 +100,31 @@ class TrapReader:
         words = str(told(words, "", "").value or "")
         hit = self.hits.get(pattern)
         if hit is None:
-            self.hits[pattern] = Hit(number, {words: None})
+            self.hits[pattern] = Hit(line=number, texts=(words,))
             return
-        hit.times += 1
-        if len(hit.texts) <= MOST_OTHERS:
-            hit.texts[words] = None
+        more = () if words in hit.texts or len(hit.texts) > MOST_OTHERS else (words,)
+        self.hits[pattern] = Hit(line=hit.line, texts=(*hit.texts, *more), times=hit.times + 1)
+
+
+_BEHIND = {"generic": "", "dynamo": "", "ktransformers": "sglang"}
+"""What runs behind a kind of server; empty where it does not tell."""
+
+
+def known_of(
+    facts: Mapping[FactName, Fact], kinds: Iterable[str], *, first: str | None = None, last: str | None = None
+) -> Known:
+    """What is known of a server from its facts and the kinds that it may be called.
+
+    `first` is a compute capability that goes before that of the fact `gpu`, `last` one that stands in for it.
+    """
+    found = {str(name): fact for name, fact in facts.items() if fact.value is not None}
+    version, gpu = found.get("version"), found.get("gpu")
+    return Known(
+        facts=found,
+        engines=frozenset(_BEHIND.get(kind, kind) for kind in kinds) - {""},
+        release=str(version.value) if version else None,
+        capability=first or (capability_of(str(gpu.value)) if gpu else None) or last,
+    )
 
 
 def capability_of(gpu: str) -> str | None:

@@ -84,6 +84,14 @@ class PairSummary(Record):
     sentence: str
 
 
+class NotLookedAt(Record):
+    """A part of an audit that this run went without."""
+
+    part: str
+    why: str
+    """From the run's own folder."""
+
+
 class RunSummary(Record):
     """The run behind the verdict."""
 
@@ -136,6 +144,8 @@ class Verdict(Record):
     """Decode rate of the judged cell by kind of prompt, tokens per second; over single answers."""
     unknown: tuple[str, ...]
     """What could not be known."""
+    not_looked_at: tuple[NotLookedAt, ...] = ()
+    """What this run did not look at, and why."""
     questions: tuple[str, ...]
     """What to ask the claimant."""
     ceiling: Ceiling | None = None
