@@ -5,14 +5,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 from auditor.audit import Result
+from auditor.core.amendment import amendments_of
 from auditor.core.claim.claim import Case
 from auditor.core.counting.ledger import ExchangeLedger
 from auditor.core.folder import RunFolder
 from auditor.core.judging.summary import line_decode_rate
 from auditor.core.judging.verdict import Verdict
 from auditor.core.record import sha256
-from auditor.db.rows import ArtefactRow, ExchangeRow, FindingRow, ImportRow, LedgerRow, RunRow, ServerRow, VerdictRow
-from auditor.db.store import open_store
+from auditor.db.rows import (
+    AmendmentRow,
+    ArtefactRow,
+    ExchangeRow,
+    FindingRow,
+    ImportRow,
+    LedgerRow,
+    RunRow,
+    ServerRow,
+    VerdictRow,
+)
+from auditor.db.store import Store, open_store
 from auditor.errors import AuditError
 from auditor.review.imports import Taken
 
@@ -68,6 +79,24 @@ def _store(result: Result, text: str, database: str | None) -> None:
                 for key, server in facts.servers.items()
             ],
         )
+        _amendments(store, run_folder)
+
+
+def index_amendments(folder: Path, database: str | None, say: Callable[[str], None]) -> None:
+    """Store the amendments of a run that is stored; a database that cannot be used is said and loses nothing."""
+    try:
+        with open_store(database) as store:
+            _amendments(store, RunFolder(folder))
+    except AuditError as error:
+        say(f"audit: the amendment is not in the database: {error}")
+
+
+def _amendments(store: Store, run: RunFolder) -> None:
+    found = [
+        AmendmentRow(one.seq, one.kind, one.text, one.by, one.url, one.at_ns, sha256(one.line()))
+        for one in amendments_of(run)
+    ]
+    store.save_amendments(run.run().run, found)
 
 
 _TERMS = ("delivered", "first", "plain_steps", "verify_steps", "drafted", "accepted", "rejected", "overshoot")

@@ -146,11 +146,12 @@ def _say_imports(imports: Sequence[Any], out: Output) -> None:
 def _say_runs(runs: Sequence[Any], out: Output) -> None:
     """A table that fits the terminal; what is too long for its column goes on in the next line of the row."""
     from auditor.cli.columns import fitted
+    from auditor.core.amendment import words_of
     from auditor.core.wording import figure
 
     rows: list[tuple[str, ...]] = [("RUN", "CLAIM", "VERDICT", "DELIVERED", "FOLDER")]
     for one in runs:
-        flags = [word for word in ("rehearsal", "quick", "partial") if getattr(one, word)]
+        flags = [*words_of(one.amendments), *(word for word in ("rehearsal", "quick", "partial") if getattr(one, word))]
         marks = f" ({', '.join(flags)})" if flags else ""
         verdict = f"{one.verdict or 'not judged'}{marks}"
         delivered = "not known" if one.delivered is None else f"{figure(one.delivered)} {one.unit}"

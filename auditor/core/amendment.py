@@ -1,11 +1,12 @@
 """Replies, corrections and withdrawals: what was said of a verdict after it, each line bound to the one before."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import orjson
 from pydantic import Field, ValidationError
 
+from auditor.core.folder import AMENDMENTS, RUN, RunFolder
 from auditor.core.record import Record, sha256
 from auditor.errors import EvidenceError
 
@@ -65,11 +66,26 @@ def read_amendments(data: bytes, run: bytes, where: str) -> tuple[Amendment, ...
     return tuple(found)
 
 
+def amendments_of(run: RunFolder) -> tuple[Amendment, ...]:
+    """The amendments of a run folder; empty where there is none. Raises EvidenceError as `read_amendments` does."""
+    path = run.path / AMENDMENTS
+    if not path.exists():
+        return ()
+    if path.stat().st_size > MOST_BYTES:
+        raise EvidenceError("is larger than any that this tool writes", where=str(path), remedy="restore the file")
+    return read_amendments(run.read(AMENDMENTS), run.read(RUN), str(path))
+
+
 def status_of(amendments: Sequence[Amendment]) -> tuple[str, ...]:
-    """The words beside a verdict in a list: `withdrawn`, `corrected`, `reply`, the gravest first."""
-    kinds = {one.kind for one in amendments}
+    """The words beside a verdict: `withdrawn`, `corrected`, `reply`, the gravest first."""
+    return words_of(one.kind for one in amendments)
+
+
+def words_of(kinds: Iterable[str]) -> tuple[str, ...]:
+    """The same, from the kinds alone."""
+    found = set(kinds)
     words = {"withdrawal": "withdrawn", "correction": "corrected", "reply": "reply"}
-    return tuple(word for kind, word in words.items() if kind in kinds)
+    return tuple(word for kind, word in words.items() if kind in found)
 
 
 TITLES: dict[AmendmentKind, str] = {

@@ -154,6 +154,20 @@ class ImportRow:
     format: str
     tool: str
     grade: str
+@dataclass(frozen=True, slots=True)
+class AmendmentRow:
+    """A reply, correction or withdrawal."""
+
+    seq: int
+    kind: str
+    text: str
+    by: str | None
+    url: str | None
+    at_ns: int
+    digest: str
+    """Of its line in `amendments.jsonl`."""
+
+
     sha256: str
     """Of its first file."""
     bytes: int
@@ -180,3 +194,5 @@ class RunSummary:
     quick: bool
     rehearsal: bool
     partial: bool
+    amendments: tuple[str, ...] = ()
+    """Kinds of what was said of the verdict since, the oldest first."""

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from auditor.db import tables
 from auditor.db.rows import (
+    AmendmentRow,
     ArtefactRow,
     ExchangeRow,
     FindingRow,
@@ -50,6 +51,20 @@ def save_run(
     _insert(session, tables.RunServer, run.run_id, seen)
     if verdict is not None:
         _append_verdict(session, run.run_id, verdict)
+
+
+def save_amendments(session: Session, run_id: str, amendments: Sequence[AmendmentRow]) -> None:
+    """Append the amendments that are not stored yet; raises DatabaseError as `Store.save_amendments` says."""
+    table = tables.Amendment
+    # The lock lets two writers of one run take turns.
+    if session.get(tables.Run, run_id, with_for_update=True) is None:
+        raise DatabaseError("the run is not stored", where=f"run {run_id}", remedy="`audit judge` stores it")
+    stored = session.scalars(select(table).filter_by(run_id=run_id).order_by(table.seq)).all()
+    if [one.digest for one in stored] != [one.digest for one in amendments[: len(stored)]]:
+        what = f"{len(stored)} of its amendments are stored, and the folder's do not begin with them"
+        remedy = "a line of amendments.jsonl was changed or taken out: restore the file"
+        raise DatabaseError(what, where=f"run {run_id}", remedy=remedy)
+    _insert(session, table, run_id, map(asdict, amendments[len(stored) :]))
 
 
 def _write_run(session: Session, run: RunRow) -> None:

@@ -18,6 +18,7 @@ from auditor.db import tables
 from auditor.db.engine import Place, locate, make_engine, one_line, writing
 from auditor.db.migrate import prepare
 from auditor.db.rows import (
+    AmendmentRow,
     ArtefactRow,
     ClaimRevision,
     ClaimSummary,
@@ -30,7 +31,7 @@ from auditor.db.rows import (
     ServerRow,
     VerdictRow,
 )
-from auditor.db.saving import save_run
+from auditor.db.saving import save_amendments, save_run
 from auditor.errors import UsageError
 
 T = TypeVar("T")
@@ -175,6 +176,14 @@ class Store:
         )
 
     def runs(self, claim_id: str | None = None) -> list[RunSummary]:
+    def save_amendments(self, run_id: str, amendments: Sequence[AmendmentRow]) -> None:
+        """Append those of a run that are not stored yet.
+
+        Raises DatabaseError where the run is not stored, and where what is stored is not what these begin with: a line
+        of the run's file was changed or taken out.
+        """
+        self._write(lambda session: save_amendments(session, run_id, amendments))
+
         """The runs of a claim, or of all, with the verdict that stands; newest first."""
         return self._read(lambda session: _runs(session, claim_id))
 
@@ -239,7 +248,11 @@ def _runs(session: Session, claim_id: str | None) -> list[RunSummary]:
     )
     if claim_id is not None:
         query = query.where(run.claim_id == claim_id)
-    return [RunSummary(**row._asdict()) for row in session.execute(query)]
+    amended: dict[str, tuple[str, ...]] = {}
+    table = tables.Amendment
+    for run_id, kind in session.execute(select(table.run_id, table.kind).order_by(table.run_id, table.seq)):
+        amended[run_id] = (*amended.get(run_id, ()), kind)
+    return [RunSummary(**row._asdict(), amendments=amended.get(row.run_id, ())) for row in session.execute(query)]
 
 
 def _unknown_claim(claim_id: str, known: Sequence[str]) -> UsageError:

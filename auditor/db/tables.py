@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Double, ForeignKey, ForeignKeyConstraint, Index, MetaData, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-REVISION = "0002"
+REVISION = "0003"
 """The newest migration in `alembic/versions`; kept here so that a look at the database need not import Alembic."""
 
 
@@ -192,6 +192,23 @@ class Artefact(Base):
     name: Mapped[str] = mapped_column(String(500), primary_key=True)
     sha256: Mapped[str] = mapped_column(String(64), index=True)
     bytes: Mapped[int]
+
+
+class Amendment(Base):
+    """A reply, correction or withdrawal. Rows are appended, never changed."""
+
+    __tablename__ = "amendments"
+
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.run_id"), primary_key=True)
+    seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """Counts from 1 within the run."""
+    kind: Mapped[str] = mapped_column(String(50))
+    text: Mapped[str] = mapped_column(Text)
+    by: Mapped[str | None] = mapped_column(String(200))
+    url: Mapped[str | None] = mapped_column(Text)
+    at_ns: Mapped[int]
+    digest: Mapped[str] = mapped_column(String(64))
+    """SHA-256 of its line in `amendments.jsonl`."""
 
 
 class Import(Base):

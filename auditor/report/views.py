@@ -128,12 +128,27 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """A reply, correction or withdrawal."""
+
+    label: str
+    tone: str
+    """`plain`, `warn` or `bad`."""
+    about: str
+    """By whom and when."""
+    paragraphs: tuple[str, ...]
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ReportView:
     """The page."""
 
     head: Head
     sections: tuple[Section, ...]
     footer: str
+    remarks: tuple[Remark, ...] = ()
+    """What was said of the verdict since."""
 
 
 def cells(*texts: str | Cell, mark: str = "") -> Row:

@@ -111,7 +111,7 @@ def test_two_processes_save_one_run_at_once(database_url: str) -> None:
 
 def test_processes_that_upgrade_at_once_take_turns(empty_url: str) -> None:
     outputs = at_once(UPGRADE, *[(empty_url,)] * 3)
-    assert sorted(outputs) == ["0002\n", "0002\n", "None\n"]
+    assert sorted(outputs) == ["0003\n", "0003\n", "None\n"]
     with open_store(empty_url) as store:
         assert store.claims() == []
 
