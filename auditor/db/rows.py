@@ -133,6 +133,18 @@ class VerdictRow:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgementRow:
+    """A verdict that a run has or had, in a list."""
+
+    run_id: str
+    seq: int
+    """Counts from 1 within the run; the highest stands."""
+    kind: str
+    sentence: str
+    judged_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class ArtefactRow:
     """A file of the run folder."""
 
@@ -142,18 +154,6 @@ class ArtefactRow:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class ImportRow:
-    """A result file that was imported."""
-
-    folder: str
-    """Where its record and its bytes are."""
-    import_id: str
-    claim_id: str | None
-    """The claim that it was laid beside; None without one."""
-    format: str
-    tool: str
-    grade: str
 @dataclass(frozen=True, slots=True)
 class AmendmentRow:
     """A reply, correction or withdrawal."""
@@ -168,6 +168,18 @@ class AmendmentRow:
     """Of its line in `amendments.jsonl`."""
 
 
+@dataclass(frozen=True, slots=True)
+class ImportRow:
+    """A result file that was imported."""
+
+    folder: str
+    """Where its record and its bytes are."""
+    import_id: str
+    claim_id: str | None
+    """The claim that it was laid beside; None without one."""
+    format: str
+    tool: str
+    grade: str
     sha256: str
     """Of its first file."""
     bytes: int

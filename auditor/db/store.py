@@ -25,6 +25,7 @@ from auditor.db.rows import (
     ExchangeRow,
     FindingRow,
     ImportRow,
+    JudgementRow,
     LedgerRow,
     RunRow,
     RunSummary,
@@ -175,7 +176,6 @@ class Store:
             )
         )
 
-    def runs(self, claim_id: str | None = None) -> list[RunSummary]:
     def save_amendments(self, run_id: str, amendments: Sequence[AmendmentRow]) -> None:
         """Append those of a run that are not stored yet.
 
@@ -184,8 +184,16 @@ class Store:
         """
         self._write(lambda session: save_amendments(session, run_id, amendments))
 
+    def runs(self, claim_id: str | None = None) -> list[RunSummary]:
         """The runs of a claim, or of all, with the verdict that stands; newest first."""
         return self._read(lambda session: _runs(session, claim_id))
+
+    def judgements(self) -> list[JudgementRow]:
+        """Every verdict that a run ever had, by run, the oldest first."""
+        table = tables.Verdict
+        columns = (getattr(table, field.name) for field in fields(JudgementRow))
+        query = select(*columns).order_by(table.run_id, table.seq)
+        return self._read(lambda session: [JudgementRow(*row) for row in session.execute(query)])
 
     def save_import(self, row: ImportRow) -> None:
         """Store an import; the same folder again replaces its row."""
