@@ -59,8 +59,16 @@ class Rule(Row):
     """Patterns of which none matches the path."""
     lines: Patterns = ()
     """Patterns of which one matches the line; none: the rule is about the whole file."""
+    where: Literal["changed", "hunk", "head"] = "changed"
+    """For classes of whole files, which lines count: changed ones, unchanged ones of the hunk too, or the first of the
+    file."""
+    also: tuple[Class, ...] = ()
+    """Classes that a hunk with this sign has beside its own."""
     is_block: bool = False
     """Whether what is set in beneath a condition or a call that matches has its class too, as under a definition."""
+
+    is_upward: bool = False
+    """Whether the function that a line which matches stands in has its class too, as that which launches a kernel."""
 
     @field_validator("paths", "files", "not_paths", "lines")
     @classmethod
@@ -96,10 +104,12 @@ class Signs(Row):
     paths: Patterns = ()
     lines: Patterns = ()
     """Patterns of changed lines; none: every changed line of such a hunk."""
+    contexts: Patterns = ()
+    """Patterns of the line that names the function or class around the hunk; one of paths and contexts is enough."""
     unread: bool = False
     """Whether it is about files of which no lines can be compared, and nothing else."""
 
-    @field_validator("paths", "lines")
+    @field_validator("paths", "lines", "contexts")
     @classmethod
     def _safe(cls, patterns: Patterns) -> Patterns:
         return _checked(patterns)
@@ -124,9 +134,21 @@ class Question(Row):
     """Any of them makes it unclear where nothing is sure."""
     without: tuple[Class, ...] = ()
     """Changes of these classes make a yes unclear, for they may be what is missing."""
+    shared: Patterns = ()
+    """Patterns with one group, as the number of an architecture: where every one that was found also stands in changes
+    of `without`, the answer is no."""
+    covered: str = Field(default="What was missing came with it.", max_length=600)
+    """What is said then."""
     yes: str = Field(min_length=3, max_length=600)
     no: str = Field(min_length=3, max_length=600)
     unclear: str = Field(default="What was found does not settle it.", max_length=600)
+
+    @field_validator("shared")
+    @classmethod
+    def _one_group(cls, patterns: Patterns) -> Patterns:
+        if any(pattern_of(pattern).regex.groups != 1 for pattern in patterns):
+            raise ValueError("needs one group in each pattern")
+        return patterns
 
 
 class RuleFile(Row):

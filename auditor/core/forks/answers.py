@@ -102,13 +102,17 @@ class AnswerBook:
         self._sure = {question.id: _Finds() for question in self._questions}
         self._hints = {question.id: _Finds() for question in self._questions}
         self._classes: set[Class] = set()
+        self._named = {question.id: _Named() for question in self._questions}
 
     def add(self, hunk: Hunk, classed: Classed) -> None:
         """Take a hunk."""
         self._classes.update((classed.label, *classed.also))
         for question in self._questions:
-            if not _take(self._sure[question.id], question.sure, hunk, classed):
+            is_sure = _take(self._sure[question.id], question.sure, hunk, classed)
+            if not is_sure:
                 _take(self._hints[question.id], question.hints, hunk, classed)
+            if question.shared and (is_sure or classed.label in question.without):
+                self._named[question.id].add(hunk, question.shared, is_behind=classed.label in question.without)
 
     def add_unread(self, path: str, label: Class) -> None:
         """Take a file of which no lines can be compared, as a compiled one."""
@@ -125,16 +129,51 @@ class AnswerBook:
     def _answer(self, question: Question) -> Answer:
         sure, hints = self._sure[question.id].found(), self._hints[question.id].found()
         outcome: Outcome = "yes" if sure.count else "unclear" if hints.count else "no"
-        if outcome == "yes" and self._classes & set(question.without):
-            outcome = "unclear"
         sentence = {"yes": question.yes, "no": question.no, "unclear": question.unclear}[outcome]
+        if outcome == "yes" and self._classes & set(question.without):
+            is_covered = self._named[question.id].is_covered
+            outcome, sentence = ("no", question.covered) if is_covered else ("unclear", question.unclear)
         return Answer(id=question.id, ask=question.ask, outcome=outcome, sentence=sentence, sure=sure, hints=hints)
+
+
+class _Named:
+    """Architectures that changes name, and those that what may stand behind them names."""
+
+    def __init__(self) -> None:
+        self._asked: set[str] = set()
+        self._behind: set[str] = set()
+
+    def add(self, hunk: Hunk, patterns: tuple[str, ...], *, is_behind: bool) -> None:
+        """Take what a hunk names newly: in its added lines and, of what stands behind, in its path."""
+        added, removed = (_names(patterns, (line[1:] for line in hunk.lines if line[:1] == one)) for one in "+-")
+        if is_behind:
+            self._behind |= added | _names(patterns, [hunk.path])
+        else:
+            self._asked |= added - removed
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether there is something behind everything that is named; 12 stands for all that begin so."""
+        return bool(self._asked) and all(
+            any(one.startswith(other) or other.startswith(one) for other in self._behind) for one in self._asked
+        )
+
+
+def _names(patterns: tuple[str, ...], texts: Iterable[str]) -> set[str]:
+    """What the groups match, as `120` for 12.0, sm_120 and 1200."""
+    found = {
+        match[1].replace(".", "")
+        for text in texts
+        for pattern in patterns
+        for match in pattern_of(pattern).regex.finditer(text[:MOST_TEXT])
+    }
+    return {one[:3] if one.isdigit() else one for one in found}
 
 
 def _take(finds: _Finds, signs: tuple[Signs, ...], hunk: Hunk, classed: Classed) -> bool:
     """Whether any of the signs holds; what shows it is kept."""
     for sign in signs:
-        if not _concerns(sign, hunk.path, classed):
+        if not _concerns(sign, hunk, classed):
             continue
         if not sign.lines and not sign.besides:
             finds.add(hunk.path, _telling(hunk), hunk.added + hunk.removed)
@@ -155,12 +194,14 @@ def _take(finds: _Finds, signs: tuple[Signs, ...], hunk: Hunk, classed: Classed)
     return False
 
 
-def _concerns(sign: Signs, path: str, classed: Classed) -> bool:
+def _concerns(sign: Signs, hunk: Hunk, classed: Classed) -> bool:
     return (
         not sign.unread
         and (not sign.classes or classed.label in sign.classes)
         and (not sign.besides or bool(set(sign.besides) & set(classed.also)))
-        and (not sign.paths or matches(sign.paths, path))
+        and (
+            not (sign.paths or sign.contexts) or matches(sign.paths, hunk.path) or matches(sign.contexts, hunk.context)
+        )
     )
 
 

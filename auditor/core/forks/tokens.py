@@ -32,9 +32,9 @@ _OPENERS = frozenset("(,=[{+")
 _CODE = re.compile(
     r"^\s*(?:def |class |return\b|if .*:$|for .*:$|while |import |from \w+(?:\.\w+)* import|with .*:$|raise |assert "
     r"|else:|elif |try:|except|@\w|async |await |yield |del |global |lambda )"
-    r"|^\s*[\w.\[\], ]{1,80} ?[-+*/|&]?= ?\S|^\s*[\w.]+\([^)]*\)?,?$|^\s*[)\]}]+[,:]?$"
+    r"|^\s*[\w.\[\],:| ]{1,80} ?[-+*/|&]?= ?\S|^\s*[\w.]+\([^)]*\)?,?$|^\s*[)\]}]+[,:]?$"
 )
-_PROSE = re.compile(r"\s*[-*>:`\"'(\[\w./]+(?: [\w`'\"().,:;/*<>+=\[\]{}&%$!?-]+){2,}\s*$")
+_PROSE = re.compile(r"\s*(?!#)[-*>:`\"'(\[\w./]+(?: [\w`'\"().,:;/*<>+=\[\]{}&%$!?-]+){2,}\s*$")
 _QUOTES = re.compile(r"\"\"\"|'''")
 
 
@@ -44,9 +44,9 @@ def is_comment_only(hunk: Hunk) -> bool:
         return False
     sides = [[line[1:] for line in hunk.lines if line[:1] in (" ", sign)] for sign in ("-", "+")]
     if re.search(r"\.pyi?$", hunk.path):
-        if _same(_python(side) for side in sides):
-            return True
-        return _may_begin_in_docstring(sides) and _same(_python(_after_docstring(side)) for side in sides)
+        if all(map(_begins_in_docstring, sides)):
+            sides = [_after_docstring(side) for side in sides]
+        return _same(_python(side) for side in sides)
     if _SLASH.search(hunk.path):
         return _same(_plain(_SLASH_TOKEN, _stars(side)) for side in sides)
     if _HASH.search(hunk.path):
@@ -97,21 +97,22 @@ def _stars(lines: list[str]) -> list[str]:
     return ["" if re.match(r"\s*\*(?:\s|/|$)", line) and not line.rstrip().endswith(";") else line for line in lines]
 
 
-def _may_begin_in_docstring(sides: list[list[str]]) -> bool:
-    """Whether what stands ahead of the first triple quote, or all where there is none, reads as prose."""
-    for side in sides:
-        head: list[str] = []
-        for line in side:
-            if (match := _QUOTES.search(line)) is not None:
-                if head and head[-1].rstrip().endswith(":") and _CODE.match(head[-1]):
-                    return False
-                head.append(line[: match.start()])
-                break
-            head.append(line)
-        lines = [line for line in head if line.strip()]
-        if sum(_PROSE.match(line) is not None and not _CODE.match(line) for line in lines) * 3 < len(lines) * 2:
-            return False
-    return True
+def _begins_in_docstring(lines: list[str]) -> bool:
+    """Whether what stands ahead of the first triple quote, or all where there is none, is text rather than code."""
+    head: list[str] = []
+    for line in lines:
+        if (match := _QUOTES.search(line)) is not None:
+            last = next((one.rstrip() for one in reversed(head) if one.strip()), "")
+            if _CODE.match(last) or last.endswith(":"):
+                return False
+            if last and line.strip() == match[0]:
+                return True  # quotes alone end what began above
+            head.append(line[: match.start()])
+            break
+        head.append(line)
+    words = [line for line in head if line.strip()]
+    prose = sum(_PROSE.match(line) is not None and not _CODE.match(line) for line in words)
+    return bool(words) and prose * 3 >= len(words) * 2
 
 
 def _after_docstring(lines: list[str]) -> list[str]:

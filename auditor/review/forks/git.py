@@ -85,15 +85,15 @@ class Git:
             watch = threading.Timer(TIME_LIMIT_S, process.kill)
             watch.start()
             try:
-                assert process.stdout is not None
-                yield process.stdout  # type: ignore[misc]
-                process.stdout.close()
-                code = process.wait()
+                with process:
+                    assert process.stdout is not None
+                    yield process.stdout  # type: ignore[misc]
+                code = process.returncode
+            except BaseException:
+                process.kill()
+                raise
             finally:
                 watch.cancel()
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
             if code:
                 raise GitError(_reason(said, code))
 
