@@ -19,6 +19,7 @@ from auditor.core.imports.format import File, recognised
 from auditor.core.imports.formats import FORMATS
 from auditor.core.imports.reading import read_files
 from auditor.core.imports.record import Imported, Original
+from auditor.core.imports.stored import IMPORT, REQUESTS, from_files, to_files
 from auditor.core.record import canonical_json
 from auditor.errors import UsageError
 
@@ -27,7 +28,7 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_TOTAL = 4 * MAX_BYTES
 """Largest sum over the files of a folder."""
 MAX_FILES = 500
-IMPORT, BESIDE = "import.json", "beside.json"
+BESIDE = "beside.json"
 NO_CLAIM = "imports"
 """Folder of imports that belong to no claim."""
 
@@ -83,12 +84,20 @@ def keep(taken: Taken, reports: Path, claim: tuple[str, str] | None) -> Path:
     for original, file in zip(taken.imported.originals, taken.files, strict=True):
         if original.stored is not None:
             write(folder, original.stored, file.data)
-    write(folder, IMPORT, taken.imported.to_json())
+    for name, data in to_files(taken.imported).items():
+        write(folder, name, data)
     if claim is not None:
         write(folder, CLAIM, claim[1].encode())
         write(folder, BESIDE, canonical_json([one.model_dump(mode="json") for one in taken.beside]))
     write(folder, MANIFEST, canonical_json(RunFolder(folder).manifest()))
     return folder
+
+
+def read_import(folder: Path) -> Imported:
+    """An import that was kept; raises EvidenceError for what is missing or was changed since."""
+    kept = RunFolder(folder)
+    kept.check(IMPORT, REQUESTS)
+    return from_files(kept.read(IMPORT), kept.read(REQUESTS), str(folder))
 
 
 def with_stored_names(imported: Imported, files: Sequence[File]) -> Imported:

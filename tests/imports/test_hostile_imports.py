@@ -100,8 +100,8 @@ def test_a_name_never_leads_out_of_the_folder(name: str, tmp_path: Path) -> None
     (one,) = taken(SAMPLES["vllm-bench"], name)
     folder = keep(replace(one, imported=with_stored_names(one.imported, one.files)), tmp_path / "reports", None)
     kept = sorted(path.name for path in folder.iterdir())
-    assert len(kept) == 3
-    assert {"import.json", "manifest.json"} < set(kept)
+    assert len(kept) == 4
+    assert {"import.json", "requests.jsonl", "manifest.json"} < set(kept)
     (original,) = [path for path in folder.iterdir() if path.name.startswith("original-")]
     assert re.fullmatch(r"original-[A-Za-z0-9._-]{1,80}", original.name)
     assert original.read_bytes() == SAMPLES["vllm-bench"]

@@ -10,7 +10,6 @@ import pytest
 from documented import as_bytes, sglang, vllm
 
 from auditor.cli import main
-from auditor.core.imports.record import Imported
 from auditor.core.record import sha256
 from auditor.db.engine import locate
 from auditor.db.migrate import upgrade
@@ -69,7 +68,8 @@ def test_the_original_bytes_are_kept_by_digest_with_a_manifest(capsys: pytest.Ca
     (folder,) = Path("reports/imports").iterdir()
     kept = folder / "original-ngram-detailed.json"
     assert kept.read_bytes() == source.read_bytes()
-    record = Imported.from_json((folder / "import.json").read_bytes())
+    record = door.read_import(folder)
+    assert len(record.results[0].requests) == 6
     assert record.originals[0].sha256 == sha256(source.read_bytes())
     manifest = json.loads((folder / "manifest.json").read_bytes())
     assert manifest == {
@@ -160,7 +160,7 @@ def test_a_file_that_does_not_add_up_proves_nothing(capsys: pytest.CaptureFixtur
 def test_a_file_with_a_credential_is_not_kept(capsys: pytest.CaptureFixture[str]) -> None:
     audit("import", result(sglang()))
     (folder,) = Path("reports/imports").iterdir()
-    assert sorted(path.name for path in folder.iterdir()) == ["import.json", "manifest.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["import.json", "manifest.json", "requests.jsonl"]
     assert all(b"sk-not-to-be-shown" not in path.read_bytes() for path in folder.iterdir())
     assert "not kept" in capsys.readouterr().out
 

@@ -75,6 +75,8 @@ class File:
     @property
     def is_cut(self) -> bool:
         """Whether its last line ends within itself."""
+        if isinstance(self.document, dict):
+            return False
         return bool(self.lines) and len(self._whole_lines) < len((self.text or "").rstrip())
 
 

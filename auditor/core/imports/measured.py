@@ -1,12 +1,9 @@
 """Counts an imported result anew: its sums, its rates under every counting rule, the quantities that tools print."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-
-import numpy as np
 
 from auditor.core.bases import BASES
 from auditor.core.bases.kinds import Load, One, Recounted, Sample
@@ -123,7 +120,7 @@ class Measured:
     @cached_property
     def sample(self) -> Sample:
         """The result as the counting rules see it."""
-        first, seconds = self.first_tokens, self._seconds
+        best_tokens, best_events = self._best_second
         complete = bool(self.done) and all(one.output_tokens is not None for one in self.done)
         return Sample(
             counts=Tally(
@@ -138,13 +135,13 @@ class Measured:
                 draft_width=self.drafts.draft_width,
                 requests=len(self.done) or 1,
             ),
-            first_tokens=first,
+            first_tokens=self.first_tokens,
             decode_ns=_sum([_decode(one) for one in self.done]),
             e2e_ns=_sum([one.e2e_ns for one in self.done]),
             window_ns=self.window_ns,
             each=tuple(map(_one, self.done)) if complete else (),
-            peak_tokens=max(seconds[0].values(), default=None) if seconds and seconds[0] else None,
-            peak_events=max(seconds[1].values(), default=None) if seconds else None,
+            peak_tokens=best_tokens,
+            peak_events=best_events,
             recounted=Recounted(whole=self._retokenised),
         )
 
@@ -157,24 +154,22 @@ class Measured:
         return None if value is None else round(value)
 
     @cached_property
-    def _seconds(self) -> tuple[Counter[int], Counter[int]] | None:
-        """Tokens and events in each second from the first send. Where events do not tell their tokens, those after the
-        first event are spread evenly over the events."""
-        tokens: Counter[int] = Counter()
-        events: Counter[int] = Counter()
-        if not self.done or any(one.send_ns is None or one.events_ns is None for one in self.done):
-            return None
+    def _best_second(self) -> tuple[float | None, int | None]:
+        """The most tokens and the most events in one of the seconds from the first send. Where events do not tell their
+        tokens, those after the first event are spread evenly over the events."""
+        import numpy as np
+
+        if not self.events or any(one.send_ns is None for one in self.done):
+            return None, None
         start = min(one.send_ns or 0 for one in self.done)
-        shares: dict[int, float] = {}
-        for one in self.done:
-            spread = tokens_of_events(one)
-            for index, at in enumerate(one.events_ns or ()):
-                second = ((one.send_ns or 0) - start + at) // SECOND_NS
-                events[second] += 1
-                shares[second] = shares.get(second, 0.0) + (spread[index] if spread else 0.0)
-        if all(one.output_tokens is not None for one in self.done):
-            tokens.update({second: round(share) for second, share in shares.items()})
-        return tokens, events
+        offsets = [(one.send_ns or 0) - start for one in self.done]
+        at = np.concatenate([np.array(one.events_ns) + off for one, off in zip(self.done, offsets, strict=True)])
+        _, second, events = np.unique(at // SECOND_NS, return_inverse=True, return_counts=True)
+        spread = [tokens_of_events(one) for one in self.done]
+        if any(one is None for one in spread):
+            return None, int(events.max())
+        tokens = np.bincount(second, weights=np.concatenate([one for one in spread if one is not None]))
+        return float(round(tokens.max())), int(events.max())
 
     def quantity(self, name: str, unit: str) -> float | None:
         """A quantity, counted anew, in this unit; None where the file does not allow it.
@@ -250,6 +245,8 @@ def tokens_of_events(one: Request) -> Sequence[float] | None:
 
 def statistic(values: Sequence[float], name: str) -> float | None:
     """`mean`, `median`, `min`, `max` or `pNN` of values, percentiles with linear interpolation; None without values."""
+    import numpy as np
+
     if not values:
         return None
     if name == "mean":

@@ -184,7 +184,7 @@ class Original(Record):
 
 
 class Imported(Record):
-    """`import.json`: one result of one tool, from one or several files."""
+    """`import.json`: what one tool wrote, from one or several files; the requests are in `requests.jsonl`."""
 
     import_version: Literal[1] = 1
     format: str
