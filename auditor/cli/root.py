@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("auditor.cli.verify:verify", "Verify a bundle or a run folder, and judge it again."),
     "challenge": ("auditor.cli.challenge:challenge", "Ask a claimant for a run that could not be made before."),
     "answer": ("auditor.cli.answer:answer", "Answer a challenge: run what it asks, beside your own server."),
+    "publish": ("auditor.cli.publish:publish", "Write a static site of all audits."),
     "amend": ("auditor.cli.amend:amend", "Add a reply, a correction or a withdrawal to a verdict."),
     "claims": ("auditor.cli.claims:claims", "Check, show and store claim files."),
     "init": ("auditor.cli.init:init", "Draft a claim file from a post or a few questions."),

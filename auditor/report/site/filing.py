@@ -1,0 +1,73 @@
+"""The files of an audit's folder that may go onto the site, and the rule by which they do."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from auditor.core.folder import WIRE
+from auditor.core.wording import figure
+from auditor.errors import AuditError, EvidenceError
+from auditor.report.shown import one_line
+from auditor.report.site.entries import Kept
+
+LARGEST = 1 << 20
+"""Bytes up to which a file is copied; a larger one is listed with its digest."""
+LARGEST_PAGE = 8 << 20
+"""The same for a page."""
+LARGEST_READ = 64 << 20
+"""Bytes up to which a record is read."""
+UNREADABLE = (AuditError, OSError, ValueError, ArithmeticError, RecursionError)
+"""What a damaged or hostile folder raises when it is read; the site shows it as a row with its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is copied."""
+
+    wire_logs: bool = False
+    """Whether wire logs are, whatever their size."""
+
+    def reason(self, name: str, size: int) -> str | None:
+        """Why a file is not copied; None where it is."""
+        if name == WIRE:
+            return None if self.wire_logs else "wire logs are left out unless asked for"
+        limit = LARGEST_PAGE if name.endswith(".html") else LARGEST
+        return None if size <= limit else f"larger than {figure(limit / (1 << 20))} MiB"
+
+
+def kept_files(folder: Path, names: Iterator[str], rule: Rule) -> tuple[Kept, ...]:
+    """The files of these names that are there, with their digests. Links are passed over: they lead elsewhere."""
+    found = []
+    for name in sorted(names):
+        path = folder / name
+        if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
+            continue
+        size = path.stat().st_size
+        found.append(Kept(name=name, bytes=size, sha256=digest_of(path), left_out=rule.reason(name, size)))
+    return tuple(found)
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file, read in pieces; raises EvidenceError."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise EvidenceError(f"cannot be read ({error.strerror})", where=path.name) from None
+
+
+def check_sizes(folder: Path, names: tuple[str, ...]) -> None:
+    """Raises EvidenceError where a record that is about to be read is larger than any that this tool writes."""
+    for name in names:
+        path = folder / name
+        if path.is_file() and path.stat().st_size > LARGEST_READ:
+            raise EvidenceError(f"is larger than {LARGEST_READ >> 20} MiB", where=name)
+
+
+def told(error: Exception) -> str:
+    """An error in words that hold no path of this machine."""
+    if not isinstance(error, AuditError):
+        return "a file of it cannot be read"
+    name = Path(error.where).name if error.where else ""
+    return one_line(f"{name} {error.what}" if name else error.what, 400)
