@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from auditor.audit import Result
 from auditor.core.amendment import amendments_of
-from auditor.core.claim.claim import Case
 from auditor.core.counting.ledger import ExchangeLedger
-from auditor.core.folder import RunFolder
+from auditor.core.folder import RunFolder, is_judgeable
 from auditor.core.judging.summary import line_decode_rate
 from auditor.core.judging.verdict import Verdict
 from auditor.core.record import sha256
@@ -25,23 +25,33 @@ from auditor.db.rows import (
 )
 from auditor.db.store import Store, open_store
 from auditor.errors import AuditError
-from auditor.review.imports import Taken
+
+if TYPE_CHECKING:
+    from auditor.core.claim.claim import Case
+    from auditor.review.imports import Taken
 
 
 def index_run(result: Result, *, text: str, database: str | None, say: Callable[[str], None]) -> None:
     """Store the run; a database that cannot be used is said and loses nothing, since the folder holds it all."""
     try:
-        _store(result, text, database)
+        original = _store(result, text, database)
     except AuditError as error:
         say(f"audit: the run is not in the database: {error}")
+        return
+    if original is not None:
+        words = f"the database lists this run at {original}, which is another folder; this copy"
+        say(f"audit: {words} was judged and is not listed")
 
 
-def _store(result: Result, text: str, database: str | None) -> None:
+def _store(result: Result, text: str, database: str | None) -> Path | None:
+    """The folder of the same run that the database lists already, where it is another; then nothing is stored."""
     run_folder = RunFolder(result.folder)
     plan, facts, record = run_folder.plan(), run_folder.facts(), run_folder.run()
     ledger, verdict = result.account.ledger, result.verdict
     now_ns = time.time_ns()
     with open_store(database) as store:
+        if (original := _original(store, record.run, result.folder)) is not None:
+            return original
         revision = store.add_claim(
             claim_id=verdict.claimed.claim,
             title=verdict.claimed.title,
@@ -80,6 +90,7 @@ def _store(result: Result, text: str, database: str | None) -> None:
             ],
         )
         _amendments(store, run_folder)
+    return None
 
 
 def index_amendments(folder: Path, database: str | None, say: Callable[[str], None]) -> None:
@@ -97,6 +108,14 @@ def _amendments(store: Store, run: RunFolder) -> None:
         for one in amendments_of(run)
     ]
     store.save_amendments(run.run().run, found)
+
+
+def _original(store: Store, run: str, folder: Path) -> Path | None:
+    """Where the database lists a run, if that is another folder that still holds it; one that was moved does not."""
+    listed = next((Path(one.folder) for one in store.runs() if one.run_id == run), None)
+    if listed is None or not is_judgeable(listed) or listed.samefile(folder):
+        return None
+    return listed
 
 
 _TERMS = ("delivered", "first", "plain_steps", "verify_steps", "drafted", "accepted", "rejected", "overshoot")
@@ -149,9 +168,9 @@ def _text(value: object) -> str | None:
 
 
 def index_import(
-    taken: Taken,
+    taken: "Taken",
     folder: Path,
-    case: Case | None,
+    case: "Case | None",
     *,
     now_ns: int,
     database: str | None,

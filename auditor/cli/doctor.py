@@ -4,31 +4,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from auditor.cli.hardware import hardware_options, read_hardware
 from auditor.cli.output import Output, json_option
 from auditor.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from auditor.core.facts import ServerFacts
+    from auditor.core.hardware import HostHardware
     from auditor.core.judging.traps import Evidence, Known, TrapFinding
+    from auditor.core.judging.verdict import Finding
     from auditor.reference.traps import Rule
     from auditor.review.traplog import TrapLog
 
 _EPILOG = """\b
 Examples:
   audit doctor http://localhost:8000 --server-log server.log
+  audit doctor http://gpu-box:8000 --ssh gpu-box
   docker logs server 2>&1 | audit doctor --server-log - --gpu "RTX PRO 6000"
 
 \b
 Exit codes:
   0  no trap shows
   1  the tool failed
-  2  usage: a log or a file of rules that cannot be read, or a bad option
+  2  usage: a log or a file that cannot be read, or a bad option
   4  a trap shows, or may
-  5  the server refused or could not be reached"""
-
-
-_BEHIND = {"generic": "", "dynamo": "", "ktransformers": "sglang"}
-"""What runs behind a kind of server; empty where it does not tell."""
+  5  the server, or the machine or exporter of its GPUs, refused or could not be reached"""
 
 
 @click.command(epilog=_EPILOG)
@@ -36,6 +36,8 @@ _BEHIND = {"generic": "", "dynamo": "", "ktransformers": "sglang"}
 @click.option("--server-log", metavar="FILE", help="The server's own log, from its start on; - is standard input.")
 @click.option("--rules", metavar="FILE", multiple=True, help="More rules, in TOML; may be repeated.")
 @click.option("--gpu", metavar="GPU", help="Name of the server's GPUs or their compute capability, as 12.0.")
+@hardware_options
+@click.option("--nvml", is_flag=True, help="GPUs of the server, on this machine: NVML or nvidia-smi.")
 @click.option("--api-key", envvar="AUDIT_API_KEY", help="Key of the server; never written down. Or AUDIT_API_KEY.")
 @click.option("--model", help="Name of the model, where the server serves several.")
 @json_option
@@ -47,6 +49,7 @@ def doctor(
     api_key: str | None,
     model: str | None,
     as_json: bool,
+    **source: Any,
 ) -> int:
     """Look for known traps in what SERVER says of itself and in the lines of its log.
 
@@ -54,23 +57,27 @@ def doctor(
     not seen: no trap found does not mean that there is none. Nothing is measured, and no more of the log is shown than
     what a rule matched.
     """
+    from auditor.core.hardware.judged import sentences, state_findings
     from auditor.core.judging.traps import find_traps
     from auditor.review.traplog import read_trap_log
 
     if server is None and server_log is None:
         raise UsageError("nothing to look at", remedy="give the server's address, --server-log, or both")
     known_rules = _rules(rules)
-    stated = _capability(gpu)
+    stated, hardware = _capability(gpu), read_hardware(source)
     log = read_trap_log(server_log, known_rules) if server_log is not None else None
     asked = _asked(server, api_key, model) if server is not None else None
-    known = _known(asked, log, stated)
+    known = _known(asked, log, stated, hardware)
     found = find_traps(known_rules, log.traps.hits if log else {}, known)
     out = Output(as_json)
     out.say(_head(asked, log, known, len(known_rules)))
     for finding in found:
         out.say(_text(finding))
     out.say(_sum(found))
-    out.document(_document(asked, log, known, len(known_rules), found))
+    notes = state_findings(hardware) if hardware is not None else ()
+    for sentence in sentences(notes):
+        out.say(f"GPUs: {sentence}")
+    out.document(_document(asked, log, known, len(known_rules), found, notes))
     return Exit.UNDECIDED if found else Exit.OK
 
 
@@ -123,24 +130,24 @@ def _asked(address: str, api_key: str | None, model: str | None) -> "ServerFacts
     return asyncio.run(ask())
 
 
-def _known(asked: "ServerFacts | None", log: "TrapLog | None", stated: str | None) -> "Known":
-    """What the server says now goes before what its log says; a stated GPU before both."""
-    from auditor.core.judging.traps import Known, capability_of
+def _known(
+    asked: "ServerFacts | None", log: "TrapLog | None", stated: str | None, hardware: "HostHardware | None"
+) -> "Known":
+    """What the server says now goes before what its log says; a stated GPU before one that was read, and both before
+    what server and log say."""
+    from auditor.core.hardware.judged import gpu_facts
+    from auditor.core.judging.traps import known_of
 
     reading = log.reading if log else None
     facts = {name: fact for name, fact in (reading.facts if reading else {}).items() if fact.value is not None}
     if asked is not None:
         facts |= {name: fact for name, fact in asked.facts.items() if fact.value is not None}
-    kinds = (asked.kind if asked else "", reading.engine if reading else "")
-    engines = {_BEHIND.get(kind, kind) for kind in kinds} - {""}
-    version, gpu = facts.get("version"), facts.get("gpu")
-    told = capability_of(str(gpu.value)) if gpu else None
-    return Known(
-        facts={str(name): fact for name, fact in facts.items()},
-        engines=frozenset(engines),
-        release=str(version.value) if version else None,
-        capability=stated or told or (log.traps.capability if log else None),
-    )
+    first = stated
+    if hardware is not None:
+        facts = {**gpu_facts(hardware), **facts}
+        first = stated or hardware.capability
+    kinds = [kind for kind in (asked.kind if asked else None, reading.engine if reading else None) if kind]
+    return known_of(facts, kinds, first=first, last=log.traps.capability if log else None)
 
 
 def _head(asked: "ServerFacts | None", log: "TrapLog | None", known: "Known", rules: int) -> str:
@@ -184,7 +191,12 @@ def _sum(found: "tuple[TrapFinding, ...]") -> str:
 
 
 def _document(
-    asked: "ServerFacts | None", log: "TrapLog | None", known: "Known", rules: int, found: "tuple[TrapFinding, ...]"
+    asked: "ServerFacts | None",
+    log: "TrapLog | None",
+    known: "Known",
+    rules: int,
+    found: "tuple[TrapFinding, ...]",
+    notes: "tuple[Finding, ...]",
 ) -> dict[str, Any]:
     return {
         "server": None if asked is None else {"url": asked.url, "kind": asked.kind, "model": asked.model},
@@ -195,4 +207,5 @@ def _document(
         "facts": {name: fact.model_dump() for name, fact in known.facts.items()},
         "rules": rules,
         "findings": [finding.model_dump(mode="json") for finding in found],
+        "hardware": [note.model_dump(mode="json") for note in notes],
     }

@@ -13,6 +13,7 @@ import pytest
 from auditor.capture.local import LocalServer
 
 LOGS = Path(__file__).parents[1] / "enginelog" / "data"
+HARDWARE = Path(__file__).parents[1] / "data" / "hardware"
 SM120 = LOGS / "vllm-0.20-sm120-mtp3.log"
 RULE = """
 [[rules]]
@@ -69,6 +70,21 @@ def test_naming_the_gpu_settles_what_is_open() -> None:
     assert rules(sure) == rules(unsure)
     assert "auto-moe-backend" in rules(sure) - rules(other)
     assert (sure["compute_capability"], other["compute_capability"]) == ("12.0", "9.0")
+
+
+def test_gpus_that_were_read_settle_it_as_well_and_show_their_own_state() -> None:
+    named = document("--server-log", str(SM120), "--gpu", "RTX PRO 6000")
+    read = document("--server-log", str(SM120), "--gpu-xml", str(HARDWARE / "pro6000-maxq.xml"))
+    other = document("--server-log", str(SM120), "--gpu-xml", str(HARDWARE / "h200.xml"))
+    assert (read["compute_capability"], other["compute_capability"]) == ("12.0", "9.0")
+    assert rules(read) == rules(named)
+    assert "auto-moe-backend" not in rules(other)
+    assert not any(finding["open"] for finding in read["findings"] + other["findings"])
+    assert read["facts"]["gpu_count"]["source"].startswith("saved nvidia-smi")
+    assert {note["gravity"] for note in read["hardware"]} <= {"note"}
+    done = audit("--server-log", str(SM120), "--gpu-xml", str(HARDWARE / "h200.xml"), "--ssh", "a")
+    assert done.returncode == 2
+    assert b"give one source of hardware facts" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["vllm-0.24-h200-draft.log", "vllm-0.24-h200-ngram.log"])

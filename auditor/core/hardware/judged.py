@@ -16,13 +16,16 @@ UNDER_LOAD = "read it again while the server answers"
 
 def with_hardware(server: ServerFacts, hardware: HostHardware) -> ServerFacts:
     """The server's facts with GPU and number of GPUs, where the server itself did not tell them."""
+    kept = {name: fact for name, fact in gpu_facts(hardware).items() if server.value(name) is None}
+    return server.model_copy(update={"facts": {**server.facts, **kept}})
+
+
+def gpu_facts(hardware: HostHardware) -> dict[FactName, Fact]:
+    """GPU and number of GPUs as facts of a server."""
     names, used = hardware.products, hardware.used
     rest = f"; {len(used)} of {len(hardware.gpus)} hold memory" if len(used) != len(hardware.gpus) else ""
     found: dict[FactName, Fact] = {"gpu_count": known(len(used), f"{hardware.source}{rest}")}
-    if names:
-        found["gpu"] = known(" and ".join(names), hardware.source)
-    kept = {name: fact for name, fact in found.items() if server.value(name) is None}
-    return server.model_copy(update={"facts": {**server.facts, **kept}})
+    return found | ({"gpu": known(" and ".join(names), hardware.source)} if names else {})
 
 
 def hardware_findings(case: Case, server: ServerFacts, hardware: HostHardware) -> tuple[Finding, ...]:
