@@ -35,7 +35,7 @@ _PASSED_SHOWN = 10
 @click.argument("path", metavar="FILE|DIR")
 @click.option("--claim", metavar="CLAIM", help="Claim file or stored id: lay the result beside it.")
 @click.option("--row", metavar="ID", help="One measurement of a claim that has several.")
-@click.option("--full", "is_full", is_flag=True, help="Print every figure and every check.")
+@click.option("--full", "is_full", is_flag=True, help="Print every figure and check, and what is known of the tool.")
 @reports_option
 @database_option
 @json_option
@@ -89,11 +89,14 @@ def _case(name: str, row: str | None, database: str | None) -> tuple[Any, str]:
 
 def _document(taken: "Taken", folder: Path) -> dict[str, Any]:
     """The record without its requests, which `import.json` in the folder has."""
+    from auditor.cli.importtext import known_of
+
     record = taken.imported.model_dump(mode="json", exclude={"results": {"__all__": {"requests"}}})
     for result, one in zip(record["results"], taken.imported.results, strict=True):
         result["request_count"] = len(one.requests)
     return {
         "folder": str(folder),
+        "known_of_the_tool": known_of(taken.imported.format),
         "grade": taken.imported.grade,
         **record,
         "beside": [one.model_dump(mode="json") for one in taken.beside],

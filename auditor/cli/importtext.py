@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from auditor.cli.columns import Row, table, wrapped
+from auditor.core.imports.formats import FORMATS
 from auditor.core.imports.measured import Measured
+from auditor.core.imports.quantities import quantity
 from auditor.core.imports.record import Figure, ImportFinding, Result
 from auditor.core.wording import figure as shown
 from auditor.core.wording import plural
@@ -34,6 +36,8 @@ def text_of(taken: "Taken", folder: Path, case: "Case | None", *, is_full: bool 
         lines += ["", *_result(result, len(imported.results) > 1, is_full)]
     if len(results) < len(imported.results):
         lines += ["", f"{len(imported.results) - len(results)} more results; --full shows them."]
+    for words in known_of(imported.format) if is_full else ():
+        lines += wrapped(f"Known of {imported.tool}: {words}.")
     for words in imported.notes:
         lines += wrapped(f"Note: {words}.")
     if case is not None:
@@ -44,6 +48,11 @@ def text_of(taken: "Taken", folder: Path, case: "Case | None", *, is_full: bool 
         if one.not_kept_because:
             lines += wrapped(f"{one.name} itself was not kept: {one.not_kept_because}.")
     return "\n".join(lines)
+
+
+def known_of(name: str) -> tuple[str, ...]:
+    """What a format's own counting is known to get wrong."""
+    return next((one.wrong for one in FORMATS if one.name == name), ())
 
 
 def _result(result: Result, is_one_of_several: bool, is_full: bool) -> list[str]:
@@ -86,7 +95,7 @@ def _counted(result: Result) -> str:
     """What the requests add up to."""
     measured = Measured(result)
     counts = measured.sample.counts
-    rates = [(name, measured.quantity(rule, "tokens/s")) for name, rule in _RATES]
+    rates = [(name, quantity(measured, rule, "tokens/s")) for name, rule in _RATES]
     parts = [
         f"{counts.delivered:,} output tokens" if counts.delivered is not None else "",
         f"{measured.events:,} events" if measured.events else "",

@@ -131,7 +131,7 @@ def _folder(path: Path, passed: list[str]) -> list[File]:
     for one in _files_below(path):
         shown = str(one.relative_to(path))
         try:
-            file = File(shown, _bytes(one))
+            file = File(shown, _bytes(one), one)
             total += len(file.data)
             recognised(file, FORMATS)
             known.append(file)
@@ -160,7 +160,7 @@ def _file(path: str) -> File:
         data = sys.stdin.buffer.read(MAX_BYTES + 1)
         _check_size(data, path)
         return File("standard input", data)
-    return File(path, _bytes(Path(path)))
+    return File(path, _bytes(Path(path)), Path(path))
 
 
 def _bytes(path: Path) -> bytes:

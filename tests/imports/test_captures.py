@@ -7,6 +7,7 @@ import pytest
 
 from auditor.core.imports.format import File
 from auditor.core.imports.measured import Measured
+from auditor.core.imports.quantities import quantity
 from auditor.core.imports.reading import read_files
 from auditor.core.imports.record import Grade, Request, Result
 from auditor.terms import Rung
@@ -35,7 +36,7 @@ def test_curls_output_counts_what_the_server_counted(name: str) -> None:
 
 def test_without_times_there_is_no_rate() -> None:
     result = read(DATA / "imports" / "curl" / "curl-headers.txt")
-    assert Measured(result).quantity("delivered/decode", "tokens/s") is None
+    assert quantity(Measured(result), "delivered/decode", "tokens/s") is None
     assert "time of each event" in result.missing[0]
 
 
@@ -44,7 +45,7 @@ def test_times_before_each_line_give_the_decode_rate_and_no_ttft() -> None:
     assert found.ttft_ns is None
     assert found.events_ns is not None
     assert found.events_ns[0] == 0
-    rate = Measured(read(DATA / "imports" / "curl" / "curl-ts.txt")).quantity("delivered/decode", "tokens/s")
+    rate = quantity(Measured(read(DATA / "imports" / "curl" / "curl-ts.txt")), "delivered/decode", "tokens/s")
     assert rate == pytest.approx(47e9 / found.events_ns[-1])
 
 
@@ -63,7 +64,8 @@ def test_a_browsers_har_holds_the_answer_and_its_duration() -> None:
 
 @pytest.mark.parametrize("kind", ["draft", "ngram"])
 def test_a_wire_log_gives_the_counts_of_its_runs_ledger(kind: str) -> None:
-    ((imported, _),) = read_files([File("wire.zst", (DATA / "h200" / kind / "wire.zst").read_bytes())])
+    path = DATA / "h200" / kind / "wire.zst"
+    ((imported, _),) = read_files([File(path.name, path.read_bytes(), path)])
     for result in imported.results:
         ids = [one.counts[Rung.TOKEN_IDS] for one in result.requests]
         usage = [one.counts[Rung.FINAL_USAGE] for one in result.requests]

@@ -19,6 +19,7 @@ from documented import (
 
 from auditor.core.imports.format import File
 from auditor.core.imports.measured import Measured
+from auditor.core.imports.quantities import quantity
 from auditor.core.imports.reading import read_files
 from auditor.core.imports.record import Grade, Imported, ImportFinding, Result
 from auditor.errors import UsageError
@@ -74,7 +75,7 @@ def test_genai_perfs_responses_are_counted_again() -> None:
     result = one(as_bytes(genai_perf(requests=3, events=20)))
     assert [(r.output_tokens, r.rung, r.ttft_ns) for r in result.requests] == [(20, Rung.FINAL_USAGE, 10**8)] * 3
     assert result.grade is Grade.RAW
-    assert Measured(result).quantity("delivered/decode", "tokens/s") == pytest.approx(100.0)
+    assert quantity(Measured(result), "delivered/decode", "tokens/s") == pytest.approx(100.0)
 
 
 def test_llama_bench_is_read_in_each_of_its_forms() -> None:
@@ -107,7 +108,7 @@ def test_batched_bench_sums_are_checked_and_told_from_one_stream() -> None:
 def test_a_table_with_tokens_gives_rates() -> None:
     result = one(TABLE_CSV)
     assert result.requests[0].output_tokens == 30
-    assert Measured(result).quantity("delivered/decode", "tokens/s") == pytest.approx(27 / 0.18)
+    assert quantity(Measured(result), "delivered/decode", "tokens/s") == pytest.approx(27 / 0.18)
 
 
 def test_a_table_of_bare_times_counts_events_and_says_so() -> None:
@@ -118,3 +119,38 @@ def test_a_table_of_bare_times_counts_events_and_says_so() -> None:
 def test_a_table_whose_unit_is_not_told_is_refused() -> None:
     with pytest.raises(UsageError, match="unit"):
         read("request,time,text\na,17,x\n")
+
+
+def aiperf_record(number: int) -> dict[str, object]:
+    """A record of one request, without its raw responses."""
+    start = 1_796_134_000_000_000_000 + number * 10**9
+    meta = {
+        "credit_issued_ns": start,
+        "request_start_ns": start,
+        "x_request_id": str(number),
+        "benchmark_phase": "profiling",
+    }
+    values = {"time_to_first_token": 100.0, "inter_chunk_latency": [20.0] * 9, "request_latency": 280.0}
+    metrics = {name: {"value": value, "unit": "ms"} for name, value in values.items()}
+    return {"metadata": meta, "metrics": {**metrics, "output_sequence_length": {"value": 30, "unit": "tokens"}}}
+
+
+def test_aiperfs_scrapes_and_telemetry_tell_drafts_and_gpus() -> None:
+    names = ("vllm:spec_decode_num_drafts", "vllm:spec_decode_num_draft_tokens", "vllm:spec_decode_num_accepted_tokens")
+    scrapes = [
+        {"endpoint_url": "u", "timestamp_ns": at, "endpoint_latency_ns": 1, "benchmark_phase": phase,
+         "metrics": {name: [{"labels": {"engine": "0"}, "value": value * (index + 1)}] for index, name in enumerate(names)}}
+        for at, phase, value in ((1, "warmup", 0), (2, "profiling", 5), (3, "profiling", 25))
+    ]  # fmt: skip
+    telemetry = [
+        {"timestamp_ns": 1, "gpu_uuid": f"GPU-{n}", "telemetry_data": {"nvidia_power_usage": 300.0}} for n in (0, 1, 0)
+    ]
+    files = {"records": [aiperf_record(n) for n in range(3)], "scrapes": scrapes, "telemetry": telemetry}
+    data = [File(name, "\n".join(map(json.dumps, lines)).encode()) for name, lines in files.items()]
+    ((imported, _),) = read_files(data)
+    (result,) = imported.results
+    assert result.drafts is not None
+    assert (result.drafts.verify_steps, result.drafts.drafted, result.drafts.accepted) == (20, 40, 60)
+    assert failing(result.findings, "drafts-impossible")  # more accepted than drafted, as made up
+    assert result.settings.gpus == 2
+    assert quantity(Measured(result), "delivered/decode", "tokens/s") == pytest.approx(29 / 0.18)

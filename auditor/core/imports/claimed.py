@@ -4,11 +4,12 @@ evidence of its grade allows."""
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from auditor.core.bases import BASES, BasisValue
+from auditor.core.bases import BasisValue
 from auditor.core.claim.record import Case
 from auditor.core.explain.matching import Number, explain, number_of, reading_of
 from auditor.core.explain.record import Explanation, Witness, WitnessFigure
 from auditor.core.imports.measured import Measured
+from auditor.core.imports.quantities import RULES
 from auditor.core.imports.record import Figure, Grade, Imported, Result
 from auditor.core.judging.basis import judged_basis
 from auditor.core.judging.names import same_model
@@ -19,7 +20,6 @@ from auditor.core.wording import figure as shown
 from auditor.core.wording import listed
 from auditor.terms import Outcome, VerdictKind
 
-_RULES = {basis.id: basis for basis in BASES}
 _STRENGTH = (VerdictKind.INCONCLUSIVE, VerdictKind.UNLABELLED, VerdictKind.MISCOUNTED)
 _WHOSE = "Whether the file is the claimant's own is for you to know."
 
@@ -46,12 +46,12 @@ class Beside(Record):
 
 def bases_of_result(measured: Measured) -> tuple[BasisValue, ...]:
     """Every counting rule on a result: counted anew, else as the tool prints it."""
-    printed = {one.quantity: one.value for one in measured.result.figures if one.quantity in _RULES}
-    return tuple(_value(measured, identifier, printed.get(identifier)) for identifier in _RULES)
+    printed = {one.quantity: one.value for one in measured.result.figures if one.quantity in RULES}
+    return tuple(_value(measured, identifier, printed.get(identifier)) for identifier in RULES)
 
 
 def _value(measured: Measured, identifier: str, printed: float | None) -> BasisValue:
-    basis = _RULES[identifier]
+    basis = RULES[identifier]
     rate = basis.rate(measured.sample, measured.load)
     value = printed if rate is None else rate
     estimate = None if not value else Estimate(value=six(value), low=six(value), high=six(value), n=1)
@@ -137,7 +137,7 @@ def _decide(
     dirty = [one.sentence for one in result.findings if one.gravity == "dirty" and one.outcome is Outcome.FAILS]
     if dirty:
         return Decision(VerdictKind.INCONCLUSIVE, "the file does not add up", tuple(dirty))
-    met = [_RULES[name] for name in explanation.matches]
+    met = [RULES[name] for name in explanation.matches]
     if not met:
         words = f"no figure and no counting rule of this result gives {claim.text}"
         return Decision(VerdictKind.INCONCLUSIVE, words)
@@ -177,7 +177,7 @@ def _same_model(case: Case, seen: str | None) -> bool | None:
 def _witnesses(meeting: Sequence[Figure], imported: Imported, taken: str) -> Iterator[Witness]:
     """The printed figures that meet the claim, each for the rule that it is by the tool's own formula."""
     for one in meeting:
-        if one.quantity in _RULES:
+        if one.quantity in RULES:
             original = imported.originals[0]
             yield Witness(
                 rule=one.quantity or "",

@@ -4,6 +4,7 @@ wrong."""
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from auditor.core.imports.decoding import JsonError, clean, parse, parse_lines
@@ -14,10 +15,12 @@ from auditor.errors import UsageError
 class File:
     """A file as it was handed in; parsed when a format asks, once."""
 
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, path: Path | None = None) -> None:
         self.name = clean(name.rsplit("/", 1)[-1], 100) or "file"
         """For errors and records; never a path to write to."""
         self.data = data
+        self.path = path
+        """Where it lies; None where it came through a pipe."""
         self.problem: str | None = None
         """Why it is no JSON; None until something asked for it, and where it is."""
 

@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from auditor.core.imports.fields import Fields
 from auditor.core.imports.format import File, Format, Parts, Reading
-from auditor.core.imports.formats.aiperfserver import drafts_of_server, gpus_of, notes_of_server
+from auditor.core.imports.formats.aiperfserver import counters_of, drafts_of, gpus_of, notes_of
 from auditor.core.imports.record import Drafts, Figure, Grade, Request, Result, Settings
 from auditor.core.imports.streams import arrivals_of_events, request_of, stream_of
 from auditor.errors import UsageError
@@ -66,7 +66,7 @@ def _read(parts: Parts) -> Reading:
     is_usage = _is_server_count(aggregate)
     requests = tuple(_requests(records, raw, Rung.FINAL_USAGE if is_usage else Rung.RETOKENISED))
     grade, because = _grade(bool(raw), bool(requests))
-    server = _fields(parts.get("server-metrics"))
+    counters = counters_of(parts)
     warmups = sum(_phase(one) == "warmup" for one in (raw or records).values())
     result = Result(
         name="run",
@@ -79,12 +79,11 @@ def _read(parts: Parts) -> Reading:
         duration_ns=_duration(aggregate),
         requests=requests,
         figures=tuple(_figures(aggregate)) if aggregate else (),
-        drafts=drafts_of_server(server) if server else None,
+        drafts=drafts_of(counters),
         missing=() if requests else ("single requests: profile_export.jsonl",),
     )
     notes = [f"{warmups} warm-up requests were left out"] if warmups else []
-    if server is not None:
-        notes += notes_of_server(server, sum(one.output_tokens or 0 for one in requests))
+    notes += notes_of(counters, sum(one.output_tokens or 0 for one in requests))
     if aggregate is not None and aggregate.data.get("is_complete") is False:
         notes.append("the tool calls the run incomplete")
     return Reading((result,), aggregate.text("aiperf_version") if aggregate else None, tuple(notes))

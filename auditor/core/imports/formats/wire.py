@@ -10,7 +10,7 @@ from auditor.core.imports.fields import Fields
 from auditor.core.imports.format import File, Format, Parts, Reading, only
 from auditor.core.imports.record import Grade, Request, Result, Settings
 from auditor.core.imports.streams import request_of, stream_of
-from auditor.core.wire.log import MAGIC, parse_wire
+from auditor.core.wire.log import MAGIC, read_wire
 from auditor.errors import EvidenceError, UsageError
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -28,8 +28,10 @@ def _recognise(file: File) -> str | None:
 
 def _read(parts: Parts) -> Reading:
     file = only(parts)
+    if file.path is None:
+        raise UsageError("a wire log is read from its file", where=file.name, remedy="name the file")
     try:
-        log = parse_wire(file.data, file.name)
+        log = read_wire(file.path)
     except EvidenceError as error:
         raise UsageError(error.what, where=file.name, remedy=error.remedy) from None
     evidence = assemble(log.records, log.damage)
