@@ -22,6 +22,7 @@ from sqlalchemy import URL, Engine, NullPool, create_engine, make_url, text
 
 from auditor.db.engine import locate, make_engine
 from auditor.db.migrate import migrations_folder, upgrade
+from auditor.db.tables import REVISION
 
 _numbers = count(1)
 _HERE = Path(__file__).parent
@@ -168,10 +169,11 @@ def tomorrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     skip = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(auditor.__file__).parent, home / "auditor", ignore=skip)
     shutil.copytree(migrations_folder(), home / "auditor" / "_alembic", ignore=skip)
-    shutil.copy(_HERE / "tomorrow.txt", home / "auditor" / "_alembic" / "versions" / "9999_tomorrow.py")
+    migration = (_HERE / "tomorrow.txt").read_text(encoding="utf-8").replace("TODAY", REVISION)
+    (home / "auditor" / "_alembic" / "versions" / "9999_tomorrow.py").write_text(migration, encoding="utf-8")
     tables = home / "auditor" / "db" / "tables.py"
     source = tables.read_text(encoding="utf-8")
-    changed = source.replace('REVISION = "0002"', 'REVISION = "9999"')
+    changed = source.replace(f'REVISION = "{REVISION}"', 'REVISION = "9999"')
     assert changed != source
     tables.write_text(changed, encoding="utf-8")
     return home
