@@ -116,6 +116,10 @@ def test_pcie_traffic_has_its_own_pace_and_a_reason_where_it_has_none() -> None:
     assert "2.5 MB/s to a GPU, 2.5 at most; 1,000 MB/s from a GPU" in found.sentence
     assert "(20 ms of every second)" in found.sentence
     assert "telemetry-pcie" not in {one.id for one in telemetry_findings(steady(400), LINES)}
+    recorded = read_telemetry((Path(__file__).parents[1] / "data/hardware/h200-pcie.jsonl").read_bytes(), "h200")
+    traffic = [one.pcie_rx_kbs for one in recorded if one.pcie_rx_kbs is not None]
+    assert len(traffic) == 10  # once a second beside 95 of nvidia-smi, over the two calls that block
+    assert sorted(traffic)[4] < 13_000 < 44_000_000 < sorted(traffic)[5]  # idle, and while the host copied to the card
     sampler = PcieSampler(period_s=0.01)
     sampler.start()
     deadline = time.monotonic() + 60
