@@ -1,12 +1,14 @@
 """What was said of a verdict since: for the top of the page, the terminal and a thread."""
 
-from auditor.core.amendment import TITLES, Amendment, amendments_of, in_one_line
+from auditor.core.amendment import MOST_LETTERS, TITLES, Amendment, amendments_of, in_one_line
 from auditor.core.folder import RunFolder
 from auditor.report.shown import one_line, plain
 from auditor.report.views import Remark
 
 _TONES = {"reply": "plain", "correction": "warn", "withdrawal": "bad"}
-_LETTERS = 20_000
+_BELOW = ("the verdict below is as it was given", "the verdict below is taken back, and shown as it was given")
+_OPEN = 600
+"""Letters of a text that is shown whole; a longer one is folded away, for the verdict to stay in sight."""
 
 
 def remarks_of(run: RunFolder) -> tuple[Remark, ...]:
@@ -25,7 +27,8 @@ def _remark(one: Amendment) -> Remark:
     return Remark(
         label=TITLES[one.kind],
         tone=_TONES[one.kind],
-        about=f"{by}added {one.at}; the verdict below stands as it was given",
-        paragraphs=tuple(line for line in plain(one.text, _LETTERS).splitlines() if line.strip()),
+        about=f"{by}added {one.at}; {_BELOW[one.kind == 'withdrawal']}",
+        paragraphs=tuple(line for line in plain(one.text, MOST_LETTERS).splitlines() if line.strip()),
+        is_long=len(one.text) > _OPEN,
         url=one.url if one.url and one.url.startswith(("https://", "http://")) else None,
     )

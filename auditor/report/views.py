@@ -137,6 +137,8 @@ class Remark:
     about: str
     """By whom and when."""
     paragraphs: tuple[str, ...]
+    is_long: bool
+    """Whether the paragraphs are folded away."""
     url: str | None
 
 

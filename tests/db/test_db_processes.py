@@ -19,7 +19,6 @@ READY = "import sys; print('ready', flush=True); sys.stdin.readline()\n"
 
 ADD = """
 from auditor.db.store import open_store
-from auditor.db.tables import REVISION
 url, worker, count = sys.argv[1:]
 with open_store(url) as store:
     for n in range(int(count)):
@@ -32,7 +31,6 @@ with open_store(url) as store:
 SAVE = """
 from auditor.db.rows import RunRow, ServerRow, VerdictRow
 from auditor.db.store import open_store
-from auditor.db.tables import REVISION
 url, worker, count = sys.argv[1:]
 with open_store(url) as store:
     for n in range(int(count)):
@@ -52,7 +50,6 @@ print(upgrade(locate(sys.argv[1])).before)
 
 OPEN = """
 from auditor.db.store import open_store
-from auditor.db.tables import REVISION
 with open_store(None) as store:
     store.add_claim(claim_id=sys.argv[1], title="t", text="x", digest="d", added_ns=1)
 """
@@ -135,7 +132,6 @@ def test_killed_process_leaves_a_whole_database(tmp_path: Path, monkeypatch: pyt
 import os
 from auditor.db.rows import FindingRow, RunRow
 from auditor.db.store import open_store
-from auditor.db.tables import REVISION
 
 class Last(list):
     def __iter__(self):
