@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from auditor.cli.columns import Row, table, wrapped
 from auditor.core.imports.formats import FORMATS
 from auditor.core.imports.measured import Measured
-from auditor.core.imports.quantities import quantity
+from auditor.core.imports.quantities import RULES, quantity
 from auditor.core.imports.record import Figure, ImportFinding, Result
 from auditor.core.wording import figure as shown
 from auditor.core.wording import plural
@@ -22,7 +22,6 @@ _SHOWN_RESULTS = 6
 _SAID = "figures-recomputed"
 """The finding that is said also where it holds."""
 _RATES = (("decode", "delivered/decode"), ("request", "delivered/request"), ("all streams", "delivered/system"))
-_FIRST = ("delivered/system", "total/system", "requests/second", "peak-events/second")
 
 
 def text_of(taken: "Taken", folder: Path, case: "Case | None", *, is_full: bool = False) -> str:
@@ -59,7 +58,7 @@ def _result(result: Result, is_one_of_several: bool, is_full: bool) -> list[str]
     lines = wrapped(f"Result {result.name}") if is_one_of_several else []
     lines += wrapped(f"Evidence: {result.grade}: {result.grade_because}.")
     lines += wrapped(f"Load: {_load(result)}.")
-    lines += wrapped(f"Tokens counted by: {result.counted_by}.")
+    lines += wrapped(f"Count of tokens: {result.counted_by}.")
     if result.requests and (counted := _counted(result)):
         lines += wrapped(f"Counted anew: {counted}.")
     if result.missing:
@@ -114,7 +113,12 @@ def _figures(result: Result, is_full: bool) -> Iterator[Row]:
 
 
 def _is_headline(one: Figure) -> bool:
-    return one.quantity in _FIRST or (one.quantity or "").endswith((":mean", ":median")) or one.quantity is None
+    return (
+        one.quantity in RULES
+        or one.quantity == "requests/second"
+        or (one.quantity or "").endswith((":mean", ":median"))
+        or one.quantity is None
+    )
 
 
 def _finding(finding: ImportFinding) -> list[str]:

@@ -42,11 +42,18 @@ def failing(findings: Iterable[ImportFinding], identifier: str) -> list[ImportFi
 
 def test_sglangs_requested_length_is_shown_beside_what_the_text_holds() -> None:
     result = one(as_bytes(sglang(delivered=8, requested=1024)))
-    total, rate = failing(result.findings, "requested-as-delivered")
+    total, rate = failing(result.findings, "figure-mislabelled")
     assert (total.figure, total.printed, total.right) == ("total_output_tokens", 4096, 32)
     assert (rate.figure, rate.printed, rate.right) == ("output_throughput", 409.6, pytest.approx(3.2))
     assert result.grade is Grade.UNTIMED
     assert "requested length" in result.counted_by
+    assert failing(result.findings, "figure-differs") == []
+
+
+def test_sglangs_counts_stand_where_the_text_agrees() -> None:
+    result = one(as_bytes(sglang(delivered=1000, requested=1024)))
+    assert Measured(result).delivered == 4096
+    assert failing(result.findings, "counts-differ")
 
 
 def test_sglangs_server_info_is_not_taken_in() -> None:

@@ -33,6 +33,15 @@ _STEADY = (
     ("average_concurrency", "requests", "concurrency"),
     ("peak_concurrency", "requests", None),
 )
+_ASKED = {
+    "total_output_tokens": ("requested_tokens", "output_tokens"),
+    "total_output_tokens_retokenized": ("output_tokens", None),
+    "output_throughput": ("requested/system", "delivered/system"),
+    "total_throughput": (None, None),
+}
+"""What the figures are where the requested length was taken for the answer's: what came is known by its text."""
+_DRIFT = 0.05
+"""Share by which text that is tokenised again may fall short of what was generated."""
 _STATISTICS = ("mean", "median", "p90", "p95", "p99")
 
 
@@ -60,21 +69,35 @@ def _result(fields: Fields, number: int) -> Result:
     backend = fields.text("backend") or ""
     # Gaps are spread over the tokens of a chunk on these backends; on the others each is the gap between chunks.
     spread = backend in _NATIVE or (backend.startswith("sglang-oai") and (fields.number("accept_length") or 0) > 0)
-    requests = tuple(_requests(fields, spread=spread))
+    only_asked = backend not in _NATIVE and _counts_what_was_asked_for(fields)
+    requests = tuple(_requests(fields, spread=spread, only_asked=only_asked))
     return Result(
         name=fields.text("tag") or f"result {number}",
         grade=Grade.UNTIMED if requests else Grade.AGGREGATE,
         grade_because="each request has a count and the gaps of its stream, and no start" if requests
         else "written without --output-details: no request is in it",
-        counted_by="the server's own count" if backend in _NATIVE
-        else "the requested length, unless the server sent usage, which this tool asks for only over several turns",
+        counted_by=_counted_by(backend, only_asked=only_asked),
         settings=_settings(fields, backend),
         duration_ns=fields.time("duration", "s"),
         requests=requests,
-        figures=tuple(_figures(fields, spread=spread)),
+        figures=tuple(_figures(fields, spread=spread, only_asked=only_asked)),
         drafts=_drafts(fields),
         missing=("the start of each request",) if requests else ("single requests: run with --output-details",),
     )  # fmt: skip
+
+
+def _counts_what_was_asked_for(fields: Fields) -> bool:
+    """Whether the lengths are those that were requested: the text that came holds fewer tokens."""
+    counted, retokenised = fields.count("total_output_tokens"), fields.count("total_output_tokens_retokenized")
+    return counted is not None and retokenised is not None and retokenised < counted * (1 - _DRIFT)
+
+
+def _counted_by(backend: str, *, only_asked: bool) -> str:
+    if only_asked:
+        return "nobody: the requested length was taken for the answer's, of which the text holds less"
+    if backend in _NATIVE:
+        return "the server's own count"
+    return "the requested length, or the server's usage where it sent some: the file does not record which"
 
 
 def _steady(fields: Fields, number: int) -> Result:
@@ -123,10 +146,11 @@ def _gpus(fields: Fields) -> int | None:
     return known[0] * (known[1] if len(known) > 1 else 1) if known and 0 < known[0] < 10_000 else None
 
 
-def _figures(fields: Fields, *, spread: bool) -> Iterator[Figure]:
+def _figures(fields: Fields, *, spread: bool, only_asked: bool) -> Iterator[Figure]:
     for name, unit, quantity in _SUMS:
         if (value := fields.number(name, low=0)) is not None:
-            yield Figure(name=name, value=value, unit=unit, quantity=quantity)
+            what, label = _ASKED.get(name, (quantity, None)) if only_asked else (quantity, None)
+            yield Figure(name=name, value=value, unit=unit, quantity=what, label=label)
     if (peak := fields.number("max_output_tokens_per_s")) is not None:
         what = "peak/second" if spread else "peak-events/second"
         yield Figure(
@@ -150,7 +174,7 @@ def _drafts(fields: Fields) -> Drafts | None:
     return Drafts(reported={"accept_length": length}) if length else None
 
 
-def _requests(fields: Fields, *, spread: bool) -> Iterator[Request]:
+def _requests(fields: Fields, *, spread: bool, only_asked: bool) -> Iterator[Request]:
     outputs, ttfts = fields.counts("output_lens"), fields.times("ttfts", "s")
     if outputs is None or ttfts is None:
         return
@@ -170,8 +194,8 @@ def _requests(fields: Fields, *, spread: bool) -> Iterator[Request]:
             events_ns=None if failed or spread else tuple(events),
             prompt_tokens=at(inputs, index),
             cached_tokens=at(cached, index),
-            output_tokens=output,
-            requested_tokens=requested,
+            output_tokens=None if only_asked else output,
+            requested_tokens=output if only_asked else requested,
             error=error_of(at(errors, index)) if failed else None,
             text=text_of(at(texts, index)),
         )
