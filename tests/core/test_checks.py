@@ -213,6 +213,7 @@ HOLDS: dict[str, Context] = {
     "rules-parted": parting("delivered/decode", "drafted/decode"),
     "server-log-facts": logged(WHOLE, request_line(95), **IN_LOG),
     "no-loops": alone(DRAFT),
+    "whole-answers": alone(recording("llamacpp", "edge_plain/eos_chat")),
     "full-length": alone(DRAFT),
     "sustained": alone(LONG),
     "interval": alone(DRAFT, judged=estimate([100, 101, 100.5])),
@@ -268,7 +269,7 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
     "visible-text": [(alone(STOP), "3 of 25 tokens were counted and are not visible as text")],
     "valid-output": [
         (alone(edited(FAST, b" word", b"\\ufffd")), "1 of 1 answer is not readable"),
-        (alone(edited(FAST, b" word", b"!!!!!!!!!!")), "repeats 1 characters"),
+        (alone(edited(FAST, b" word", b"!!!!!!!!!!")), "'!' again and again from 0% of the text, as a sampler gives of NaN, at token 0, "),
     ],
     "honest-acceptance": [
         (alone(DRAFT, server=mode("synthetic")), "acceptance is synthetic (GET /server_info)"),
@@ -290,6 +291,7 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
         ),
     ],
     "no-loops": [(alone(LOOP), "repeats 19 characters from 0% of the text to its end")],
+    "whole-answers": [(alone(STOP), "1 of 1 answer breaks off; exchange 1: breaks off after ',', though it is said")],
     "full-length": [(alone(recording("llamacpp", "edge_plain/eos_chat")), "25 of")],
     "sustained": [(alone(DRAFT), "1 of 1 answer has fewer than 1,000 tokens; the shortest has 96")],
     "interval": [

@@ -24,6 +24,7 @@ CHECKS: tuple[Check, ...] = (
     Check("honest-acceptance", "invalid", acceptance.honest_acceptance),
     Check("greedy-text", "invalid", text.greedy_text),
     Check("no-loops", "note", output.no_loops),
+    Check("whole-answers", "note", output.whole_answers),
     Check("full-length", "note", output.full_length),
     Check("sustained", "thin", timing.sustained),
     Check("interval", "thin", timing.interval),

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import counted, recording
 
-from auditor.core.judging.validity import find_loop, validity_of
+from auditor.core.validity.answer import validity_of
+from auditor.core.validity.loops import find_loop
 
 TABLE = "\n".join(f"{a} times {b} is {a * b}" for a in range(1, 21) for b in range(1, 21))
 LIST = "\n".join(f"{n}. Item number {n} of the list" for n in range(1, 120))
@@ -59,37 +60,8 @@ def test_the_real_loop_of_a_small_model() -> None:
     """SmolLM2-135M until its context was full: one line, again and again."""
     text = counted(recording("llamacpp", "edge_plain/ctx_overflow_gen")).stream.text
     assert find_loop(text) == (0, len("\n\ndef find_maxim(n)"))
-    found = validity_of(text)
-    assert not found.is_broken
+    found = validity_of(text, finish="length")
+    assert [fault.kind for fault in found.faults] == ["loop"]
     assert found.words == "repeats 19 characters from 0% of the text to its end"
     # The same after an answer of its own: a caveat, which begins where the answer ends.
     assert find_loop(PROSE + text * 8)[0] == pytest.approx(len(PROSE), abs=2)
-
-
-@pytest.mark.parametrize("name", ["plain.chat", "ngram.chat", "draft.chat", "plain-c16-stream1", "draft-c16-stream1"])
-def test_real_answers_of_the_same_model_are_readable(name: str) -> None:
-    found = validity_of(counted(recording("vllm-0.24-h200", name)).stream.text)
-    assert (found.loop_begins, found.is_broken, found.words) == (None, False, "")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "empty"),
-        ("!" * 1000, "repeats 1 characters from 0% of the text to its end"),
-        ("10" * 400, "repeats 2 characters from 0% of the text to its end"),
-        ("good text \ufffd\ufffd", "2 broken characters"),
-        ("\x00\x01 binary \ue000", "3 broken characters"),
-    ],
-)
-def test_garbage_is_broken(text: str, words: str) -> None:
-    found = validity_of(text)
-    assert found.is_broken
-    assert found.words == words
-
-
-@pytest.mark.parametrize(
-    "text", ["Hello.\n\tworld\r\n", PROSE + "\ufffd", "日本語のテキスト" * 10, PROSE + "!" * 900, "🦄" * 30]
-)
-def test_what_a_reader_can_read_is_not_broken(text: str) -> None:
-    assert not validity_of(text).is_broken
