@@ -99,6 +99,8 @@ def _counted(result: Result) -> str:
         f"{counts.delivered:,} output tokens" if counts.delivered is not None else "",
         f"{measured.events:,} events" if measured.events else "",
         f"{counts.prompt_tokens:,} prompt tokens" if counts.prompt_tokens else "",
+        f"{measured.drafts.drafted:,} drafted" if measured.drafts.drafted is not None else "",
+        f"{measured.drafts.accepted:,} accepted" if measured.drafts.accepted is not None else "",
         *(f"{name} {shown(rate)} tok/s" for name, rate in rates if rate),
     ]
     return ", ".join(part for part in parts if part)

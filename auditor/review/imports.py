@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from auditor.core.claim.record import Case
 from auditor.core.claim.text import SECRET_VALUE
+from auditor.core.counting.reading import ReadDetails
 from auditor.core.folder import CLAIM, MANIFEST, RunFolder, write
 from auditor.core.imports.claimed import Beside, lay_beside
 from auditor.core.imports.decoding import clean
@@ -22,6 +24,7 @@ from auditor.core.imports.record import Imported, Original
 from auditor.core.imports.stored import IMPORT, REQUESTS, from_files, to_files
 from auditor.core.record import canonical_json
 from auditor.errors import UsageError
+from auditor.servers import load_adapters
 
 MAX_BYTES = 64 * 1024 * 1024
 """Largest file that is read."""
@@ -131,7 +134,7 @@ def _folder(path: Path, passed: list[str]) -> list[File]:
     for one in _files_below(path):
         shown = str(one.relative_to(path))
         try:
-            file = File(shown, _bytes(one), one)
+            file = File(shown, _bytes(one), one, _details())
             total += len(file.data)
             recognised(file, FORMATS)
             known.append(file)
@@ -159,8 +162,15 @@ def _file(path: str) -> File:
     if path == "-":
         data = sys.stdin.buffer.read(MAX_BYTES + 1)
         _check_size(data, path)
-        return File("standard input", data)
-    return File(path, _bytes(Path(path)), Path(path))
+        return File("standard input", data, None, _details())
+    return File(path, _bytes(Path(path)), Path(path), _details())
+
+
+@cache
+def _details() -> ReadDetails:
+    """Reads what any known server adds to an event: the first adapter that finds something of its own."""
+    readers = [adapter.details for adapter in load_adapters().values()]
+    return lambda event: next((found for read in readers if (found := read(event)) is not None), None)
 
 
 def _bytes(path: Path) -> bytes:

@@ -1,5 +1,6 @@
 """What servers really sent, as curl, a browser and we ourselves recorded it."""
 
+import re
 from pathlib import Path
 
 import orjson
@@ -10,6 +11,7 @@ from auditor.core.imports.measured import Measured
 from auditor.core.imports.quantities import quantity
 from auditor.core.imports.reading import read_files
 from auditor.core.imports.record import Grade, Request, Result
+from auditor.review.imports import take_in
 from auditor.terms import Rung
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -60,6 +62,16 @@ def test_a_browsers_har_holds_the_answer_and_its_duration() -> None:
     assert (found.output_tokens, found.requested_tokens) == (48, 48)
     assert found.e2e_ns == round(entry["time"] * 1e6)
     assert found.events_ns is None
+
+
+def test_what_the_server_drafted_is_read_from_its_last_event() -> None:
+    path = DATA / "imports" / "curl" / "curl-headers.txt"
+    timings = re.search(r'"draft_n":(\d+),"draft_n_accepted":(\d+)', path.read_text())
+    assert timings is not None
+    ((taken,), _) = take_in(str(path), None, 0)
+    drafts = taken.imported.results[0].requests[0].drafts
+    assert drafts is not None
+    assert (drafts.drafted, drafts.accepted) == (int(timings[1]), int(timings[2]))
 
 
 @pytest.mark.parametrize("kind", ["draft", "ngram"])

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from auditor.core.adapter import no_details
+from auditor.core.counting.reading import ReadDetails
 from auditor.core.imports.decoding import JsonError, clean, parse, parse_lines
 from auditor.core.imports.record import Result
 from auditor.errors import UsageError
@@ -15,12 +17,14 @@ from auditor.errors import UsageError
 class File:
     """A file as it was handed in; parsed when a format asks, once."""
 
-    def __init__(self, name: str, data: bytes, path: Path | None = None) -> None:
+    def __init__(self, name: str, data: bytes, path: Path | None = None, details: ReadDetails = no_details) -> None:
         self.name = clean(name.rsplit("/", 1)[-1], 100) or "file"
         """For errors and records; never a path to write to."""
         self.data = data
         self.path = path
         """Where it lies; None where it came through a pipe."""
+        self.details = details
+        """What reads the counts that servers add to the events of a recorded stream."""
         self.problem: str | None = None
         """Why it is no JSON; None until something asked for it, and where it is."""
 

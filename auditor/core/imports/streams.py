@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from auditor.core.adapter import no_details
+from auditor.core.adapter import Details, no_details
 from auditor.core.counting.evidence import Arrival, Response
 from auditor.core.counting.exchange import counts_of
-from auditor.core.counting.reading import Stream, read_stream
+from auditor.core.counting.reading import ReadDetails, Stream, read_stream
 from auditor.core.imports.decoding import clean
-from auditor.core.imports.record import Request
+from auditor.core.imports.record import Drafts, Request
 from auditor.core.wire.sse import EventReader, ServerEvent
 from auditor.terms import Rung
 
@@ -29,12 +29,12 @@ def arrivals_of_events(events: Iterable[tuple[int, bytes]]) -> tuple[Arrival, ..
     return tuple(Arrival(at, number, ServerEvent("", data)) for number, (at, data) in enumerate(events))
 
 
-def stream_of(arrivals: tuple[Arrival, ...]) -> Stream:
-    """The stream behind these events, in the OpenAI shape; nothing in them raises."""
+def stream_of(arrivals: tuple[Arrival, ...], details: ReadDetails = no_details) -> Stream:
+    """The stream behind these events, in the OpenAI shape; nothing in them raises. `details` reads what servers add."""
     response = Response(
         head=None, arrivals=arrivals, body=b"", whole=True, unfinished_event=False, oversized_events=0, problem=None
     )
-    return read_stream(response, no_details, event_is_step=False)
+    return read_stream(response, details, event_is_step=False)
 
 
 def request_of(
@@ -63,10 +63,18 @@ def request_of(
         rung=rung,
         counts=counts,
         reasoning_tokens=usage.reasoning if usage else None,
+        drafts=_drafts(stream.final),
         finish_reason=clean(stream.finish_reason, 40) if stream.finish_reason else None,
         error=_problem(stream),
         text=stream.text,
     )
+
+
+def _drafts(final: Details | None) -> Drafts | None:
+    """What was drafted, as the server counts it at the end."""
+    names = ("verify_steps", "drafted", "accepted", "draft_width")
+    found = {name: getattr(final, name) for name in names} if final else {}
+    return Drafts(**found) if any(value is not None for value in found.values()) else None
 
 
 def _problem(stream: Stream) -> str | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import accumulate
 
+from auditor.core.counting.reading import ReadDetails
 from auditor.core.imports.fields import Fields
 from auditor.core.imports.format import File, Format, Parts, Reading
 from auditor.core.imports.formats.aiperfserver import counters_of, drafts_of, gpus_of, notes_of
@@ -64,7 +65,9 @@ def _read(parts: Parts) -> Reading:
         names = ", ".join(file.name for file in parts.values())
         raise UsageError("holds no result by itself", where=names, remedy="give the folder with profile_export.jsonl")
     is_usage = _is_server_count(aggregate)
-    requests = tuple(_requests(records, raw, Rung.FINAL_USAGE if is_usage else Rung.RETOKENISED))
+    rung = Rung.FINAL_USAGE if is_usage else Rung.RETOKENISED
+    from_raw = {name: _from_raw(name, one, parts["raw"].details) for name, one in raw.items()}
+    requests = tuple(_requests(records, raw, from_raw, rung))
     grade, because = _grade(bool(raw), bool(requests))
     counters = counters_of(parts)
     warmups = sum(_phase(one) == "warmup" for one in (raw or records).values())
@@ -115,18 +118,17 @@ def _phase(one: Fields) -> str | None:
     return meta.text("benchmark_phase") if meta else None
 
 
-def _requests(records: dict[str, Fields], raw: dict[str, Fields], rung: Rung) -> Iterator[Request]:
+def _requests(
+    records: dict[str, Fields], raw: dict[str, Fields], from_raw: dict[str, Request], rung: Rung
+) -> Iterator[Request]:
     for name in dict.fromkeys([*records, *raw]):
         one = records.get(name) or raw[name]
         if _phase(one) in (None, "profiling"):
-            yield _request(name, records.get(name), raw.get(name), rung)
+            record = records.get(name)
+            yield from_raw[name] if record is None else _request(name, record, from_raw.get(name), rung)
 
 
-def _request(name: str, record: Fields | None, raw: Fields | None, rung: Rung) -> Request:
-    from_raw = None if raw is None else _from_raw(name, raw)
-    if record is None:
-        assert from_raw is not None  # one of the two names it
-        return from_raw
+def _request(name: str, record: Fields, from_raw: Request | None, rung: Rung) -> Request:
     metrics = _values(record)
     meta = record.fields("metadata")
     send = meta.time("request_start_ns", "ns") if meta else None
@@ -164,7 +166,7 @@ def _joined(request: Request, raw: Request) -> Request:
     return request.model_copy(update={**kept, "counts": {**raw.counts, **request.counts}})
 
 
-def _from_raw(name: str, raw: Fields) -> Request:
+def _from_raw(name: str, raw: Fields, details: ReadDetails) -> Request:
     meta = raw.fields("metadata")
     start = raw.time("start_perf_ns", "ns")
     events: list[tuple[int, bytes]] = []
@@ -174,7 +176,7 @@ def _from_raw(name: str, raw: Fields) -> Request:
             value = packet.raw_text("value")
             if at is not None and value is not None and packet.text("name") == "data":
                 events.append((at, value.encode("utf-8", "replace")))
-    stream = stream_of(arrivals_of_events(events))
+    stream = stream_of(arrivals_of_events(events), details)
     end = max((at for at, _ in events), default=None)
     request = request_of(stream, sent_ns=start, end_ns=end, id_=name)
     payload = raw.fields("payload")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from auditor.core.counting.reading import ReadDetails
 from auditor.core.imports.decoding import JsonError, parse
 from auditor.core.imports.fields import Fields
 from auditor.core.imports.format import File, Format, Parts, Reading, only
@@ -19,15 +20,15 @@ def _recognise(file: File) -> str | None:
 def _read(parts: Parts) -> Reading:
     file = only(parts)
     fields = Fields(file.document, file.name)
-    results = [_result(one, fields) for one in fields.objects("experiments")]
+    results = [_result(one, fields, file.details) for one in fields.objects("experiments")]
     return Reading(tuple(results), fields.text("version"))
 
 
-def _result(one: Fields, file: Fields) -> Result:
+def _result(one: Fields, file: Fields, details: ReadDetails) -> Result:
     mode = one.fields("experiment")
     how, value = (mode.text("mode"), mode.number("value")) if mode else (None, None)
     is_rate = how == "request_rate"
-    requests = tuple(_requests(one))
+    requests = tuple(_requests(one, details))
     asked = [request.requested_tokens for request in requests if request.requested_tokens]
     return Result(
         name=f"{(how or 'load').replace('_', ' ')} {value:g}" if value is not None else how or "experiment",
@@ -47,12 +48,12 @@ def _result(one: Fields, file: Fields) -> Result:
     )
 
 
-def _requests(one: Fields) -> Iterator[Request]:
+def _requests(one: Fields, details: ReadDetails) -> Iterator[Request]:
     for number, request in enumerate(one.objects("requests"), 1):
         sent, times = request.time("timestamp", "ns"), request.times("response_timestamps", "ns") or ()
         bodies = [output.raw_text("response") or "" for output in request.objects("response_outputs")]
         pieces = [(at, body.encode("utf-8", "replace")) for at, body in zip(times, bodies, strict=False)]
-        stream = stream_of(arrivals_of(pieces))
+        stream = stream_of(arrivals_of(pieces), details)
         made = request_of(stream, sent_ns=sent, end_ns=max(times, default=None), id_=str(number))
         asked = next((n for key in ("max_tokens", "max_completion_tokens") if (n := _number(request, key))), None)
         yield made.model_copy(update={"requested_tokens": asked})

@@ -4,6 +4,7 @@ import base64
 import binascii
 from collections.abc import Iterator
 
+from auditor.core.counting.reading import ReadDetails
 from auditor.core.imports.clock import time_of_text
 from auditor.core.imports.decoding import JsonError, parse
 from auditor.core.imports.fields import Fields
@@ -22,7 +23,7 @@ def _read(parts: Parts) -> Reading:
     file = only(parts)
     log = Fields(file.document, file.name).fields("log")
     assert log is not None  # it was recognised by it
-    found = [made for entry in log.objects("entries") if (made := _entry(entry)) is not None]
+    found = [made for entry in log.objects("entries") if (made := _entry(entry, file.details)) is not None]
     if not found:
         raise UsageError("holds no entry whose answer is an event stream", where=file.name)
     creator = log.fields("creator")
@@ -41,7 +42,7 @@ def _read(parts: Parts) -> Reading:
     return Reading((result,), notes=(f"recorded by {tool}",) if tool else ())
 
 
-def _entry(entry: Fields) -> tuple[Request, str | None] | None:
+def _entry(entry: Fields, details: ReadDetails) -> tuple[Request, str | None] | None:
     response, asked = entry.fields("response"), _asked(entry)
     content = response.fields("content") if response else None
     started = entry.text("startedDateTime", 60)
@@ -52,7 +53,7 @@ def _entry(entry: Fields) -> tuple[Request, str | None] | None:
         return None
     end = entry.time("time", "ms")
     request = request_of(
-        stream_of(arrivals_of(pieces)),
+        stream_of(arrivals_of(pieces), details),
         sent_ns=sent,
         end_ns=None if end is None or sent is None else sent + end,
         is_timed=bool(messages),

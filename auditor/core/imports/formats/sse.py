@@ -4,6 +4,7 @@ as `ts` puts there."""
 import re
 from collections.abc import Iterator
 
+from auditor.core.counting.reading import ReadDetails
 from auditor.core.imports.clock import time_of_text
 from auditor.core.imports.decoding import clean
 from auditor.core.imports.format import File, Format, Parts, Reading, only
@@ -38,7 +39,7 @@ def _read(parts: Parts) -> Reading:
     file = only(parts)
     streams = list(_streams(file))
     is_timed = all(at is not None for pieces in streams for at, _ in pieces)
-    requests = tuple(_request(pieces, is_timed=is_timed) for pieces in streams)
+    requests = tuple(_request(pieces, file.details, is_timed=is_timed) for pieces in streams)
     if all(one.error is not None for one in requests):
         raise UsageError("holds no event with text or tokens", where=file.name, remedy="give a whole response")
     result = Result(
@@ -73,8 +74,8 @@ def _streams(file: File) -> Iterator[list[Piece]]:
         yield pieces
 
 
-def _request(pieces: list[Piece], *, is_timed: bool) -> Request:
-    return request_of(stream_of(arrivals_of(pieces)), sent_ns=None, is_timed=is_timed)
+def _request(pieces: list[Piece], details: ReadDetails, *, is_timed: bool) -> Request:
+    return request_of(stream_of(arrivals_of(pieces), details), sent_ns=None, is_timed=is_timed)
 
 
 def _model(streams: list[list[Piece]]) -> str | None:

@@ -6,6 +6,7 @@ import orjson
 import zstandard
 
 from auditor.core.counting.evidence import Exchange, assemble, read_response, request_body
+from auditor.core.counting.reading import ReadDetails
 from auditor.core.imports.fields import Fields
 from auditor.core.imports.format import File, Format, Parts, Reading, only
 from auditor.core.imports.record import Grade, Request, Result, Settings
@@ -40,12 +41,12 @@ def _read(parts: Parts) -> Reading:
         if exchange.purpose == "measure":
             cells.setdefault(str(exchange.meta.get("cell", "requests")), []).append(exchange)
     notes = (f"the log cannot be read to its end: {log.damage}",) if log.damage else ()
-    return Reading(tuple(_result(name, own, file.name) for name, own in cells.items()), notes=notes)
+    return Reading(tuple(_result(name, own, file) for name, own in cells.items()), notes=notes)
 
 
-def _result(name: str, exchanges: list[Exchange], where: str) -> Result:
-    asked = [_asked(one, where) for one in exchanges]
-    requests = tuple(_requests(exchanges, asked))
+def _result(name: str, exchanges: list[Exchange], file: File) -> Result:
+    asked = [_asked(one, file.name) for one in exchanges]
+    requests = tuple(_requests(exchanges, asked, file.details))
     models = [one.text("model") for one in asked if one is not None]
     lengths = [one.requested_tokens for one in requests if one.requested_tokens]
     return Result(
@@ -59,10 +60,10 @@ def _result(name: str, exchanges: list[Exchange], where: str) -> Result:
     )
 
 
-def _requests(exchanges: list[Exchange], asked: list[Fields | None]) -> Iterator[Request]:
+def _requests(exchanges: list[Exchange], asked: list[Fields | None], details: ReadDetails) -> Iterator[Request]:
     for exchange, body in zip(exchanges, asked, strict=True):
         made = request_of(
-            stream_of(read_response(exchange).arrivals),
+            stream_of(read_response(exchange).arrivals, details),
             sent_ns=exchange.send_ns,
             end_ns=exchange.close_ns,
             id_=str(exchange.id),
