@@ -15,6 +15,7 @@ from auditor.db.rows import (
     ClaimSummary,
     ExchangeRow,
     FindingRow,
+    ImportRow,
     LedgerRow,
     RunRow,
     RunSummary,
@@ -294,3 +295,17 @@ def test_document_that_is_no_json_is_refused(store: Store) -> None:
     with pytest.raises(DatabaseError, match="not JSON compliant"):
         save(store, ledgers=[LedgerRow("code", {"rate": float("nan")})])
     assert store.runs() == []
+
+
+def test_an_import_is_listed_by_its_claim_and_replaced_by_its_folder(store: Store) -> None:
+    row = ImportRow(
+        folder="reports/fork/import-1", import_id="import-1", claim_id="fork", format="vllm-bench", tool="vLLM bench serve",
+        grade="timed", sha256="0" * 64, bytes=1 << 40, imported_ns=NOW, verdict="miscounted", sentence="\u201c130\u201d",
+    )  # fmt: skip
+    alone = replace(
+        row, folder="reports/imports/import-1", claim_id=None, verdict=None, sentence=None, imported_ns=NOW + 1
+    )
+    for one in (row, alone, replace(row, verdict="inconclusive")):
+        store.save_import(one)
+    assert store.imports() == [alone, replace(row, verdict="inconclusive")]
+    assert store.imports("fork") == [replace(row, verdict="inconclusive")]
