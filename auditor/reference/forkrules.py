@@ -3,7 +3,7 @@
 import functools
 import tomllib
 from importlib import resources
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -179,15 +179,23 @@ def parse_fork_rules(data: bytes, where: str) -> RuleFile:
     try:
         found = RuleFile.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        at = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
-        words = str(first["msg"]).removeprefix("Value error, ")
-        raise UsageError(f"{at}: {words[:1].lower()}{words[1:]}", where=where, remedy=remedy) from None
+        raise UsageError(_mistake(error, document), where=where, remedy=remedy) from None
     for rows in (found.rules, found.questions):
         names = [one.id for one in rows]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UsageError(f"two are called {twice}", where=where, remedy="rename one")
     return found
+
+
+def _mistake(error: ValidationError, document: dict[str, Any]) -> str:
+    """The first mistake, with the id of its row and the field."""
+    first = error.errors(include_url=False)[0]
+    path = [str(part + 1) if isinstance(part, int) else part for part in first["loc"]]
+    if len(first["loc"]) > 1 and isinstance(first["loc"][1], int):
+        row = document[path[0]][first["loc"][1]]
+        path = [str(row["id"]) if isinstance(row, dict) and "id" in row else " ".join(path[:2]), ".".join(path[2:])]
+    words = str(first["msg"]).removeprefix("Value error, ")
+    return ": ".join(one for one in (*path, words[:1].lower() + words[1:]) if one)
 
 
 @functools.cache

@@ -56,7 +56,7 @@ def test_answers_are_those_that_a_review_owes(case: str, engine: Tree) -> None:
     found = {answer.id: answer for answer in review.answers}
     owed = CASES[case]["answers"]
     assert found["kernels"].outcome == KERNELS[owed["kernels"]]
-    assert {name: found[id].outcome == "yes" for name, id in QUESTIONS.items()} == {
+    assert {name: found[question].outcome == "yes" for name, question in QUESTIONS.items()} == {
         name: owed[name] for name in QUESTIONS
     }
     for answer in review.answers:

@@ -22,7 +22,7 @@ ALSO: tuple[Class, ...] = ("metrics", "sampling", "spec", "gate", "kernel")
 """Classes that a reviewer hears of even where a hunk has another."""
 _HEAD = 12
 """Lines of a file that say what it is."""
-_NEVER_ALSO: tuple[Class, ...] = ("vendored", "generated", "docs", "comments")
+_NEVER_ALSO: tuple[Class, ...] = ("vendored", "generated", "docs", "comments", "tests")
 MOST_SEEN = 3_000
 """Lines of a hunk that are read for signs; a longer one has the class that these have."""
 _TRIVIAL = re.compile(
@@ -171,6 +171,9 @@ def _signs(hunk: Hunk, rules: _FileRules) -> list[_Placed]:
     lines = hunk.lines[:MOST_SEEN]
     text = "\n".join((hunk.context, *(line[1:] for line in lines)))
     near = [(sign, hits) for sign, patterns in rules.lines if (hits := present(patterns, text))]
+    if not near:
+        changed = (at for at, line in enumerate(lines) if line[:1] in ("+", "-"))
+        return [_Placed(at, rules.base, None, 0) for at in changed]
     head = _own(hunk.context, near) if hunk.context else None
     blocks = [_Block(-1, replace(head, is_own=False))] if head else []
     last, scopes, upward = rules.base, _Scopes(), dict[int, Sign]()

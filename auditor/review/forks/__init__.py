@@ -98,10 +98,8 @@ def _upstream(pool: Pool, fork: Repository, other: Repository | None, word: str 
 def _commit(pool: Pool, word: str, option: str, fork: Repository) -> str:
     found = pool.commit(word)
     if found is None:
-        kind = "a folder or a ref" if option == "--upstream" else "a ref or a commit"
-        raise UsageError(
-            f"{option} {word}: no such {kind.removeprefix('a ')}", where=str(fork.path), remedy=_refs(fork)
-        )
+        kind = "folder or ref" if option == "--upstream" else "ref or commit"
+        raise UsageError(f"{option} {word}: no such {kind}", where=str(fork.path), remedy=_refs(fork))
     return found
 
 
