@@ -6,8 +6,9 @@ from itertools import accumulate
 from auditor.core.counting.reading import ReadDetails
 from auditor.core.imports.fields import Fields
 from auditor.core.imports.format import File, Format, Parts, Reading
+from auditor.core.imports.formats.aiperfaggregate import duration_of, figures_of, is_server_count, settings_of
 from auditor.core.imports.formats.aiperfserver import counters_of, drafts_of, gpus_of, notes_of
-from auditor.core.imports.record import Drafts, Figure, Grade, Request, Result, Settings
+from auditor.core.imports.record import Drafts, Grade, Request, Result
 from auditor.core.imports.streams import arrivals_of_events, request_of, stream_of
 from auditor.errors import UsageError
 from auditor.terms import Rung
@@ -17,29 +18,6 @@ _COUNTED = {
     False: "the text tokenised again by the tool",
     True: "the server's usage",
 }
-_RATES = {
-    "output_token_throughput": "delivered/system",
-    "total_token_throughput": "total/system",
-    "request_throughput": "requests/second",
-    "input_token_throughput": None,
-}
-_SUMS = {
-    "total_osl": "output_tokens",
-    "total_isl": "prompt_tokens",
-    "completed_request_count": "completed",
-    "benchmark_duration": None,
-    "effective_concurrency": None,
-}
-_SERIES = {
-    "time_to_first_token": ("ttft", "ms"),
-    "request_latency": ("e2e", "ms"),
-    "inter_token_latency": ("tpot", "ms"),
-    "inter_chunk_latency": ("icl", "ms"),
-    "output_token_throughput_per_user": ("decode-rate", "tokens/s"),
-    "e2e_output_token_throughput": ("request-rate", "tokens/s"),
-}
-_STATISTICS = {"avg": "mean", "p50": "median", "p90": "p90", "p99": "p99", "min": "min", "max": "max"}
-_UNITS = {"sec": "s", "tokens/sec": "tokens/s", "requests/sec": "requests/s", "tokens/sec/user": "tokens/s"}
 
 
 def _recognise(file: File) -> str | None:
@@ -64,7 +42,7 @@ def _read(parts: Parts) -> Reading:
     if not records and not raw and aggregate is None:
         names = ", ".join(file.name for file in parts.values())
         raise UsageError("holds no result by itself", where=names, remedy="give the folder with profile_export.jsonl")
-    is_usage = _is_server_count(aggregate)
+    is_usage = is_server_count(aggregate)
     rung = Rung.FINAL_USAGE if is_usage else Rung.RETOKENISED
     from_raw = {name: _from_raw(name, one, parts["raw"].details) for name, one in raw.items()}
     requests = tuple(_requests(records, raw, from_raw, rung))
@@ -76,12 +54,12 @@ def _read(parts: Parts) -> Reading:
         grade=grade,
         grade_because=because,
         counted_by=_COUNTED[is_usage],
-        settings=_settings(aggregate, parts),
+        settings=settings_of(aggregate, gpus_of(parts.get("telemetry"))),
         clock="epoch" if requests else "none",
         started=aggregate.text("start_time") if aggregate else None,
-        duration_ns=_duration(aggregate),
+        duration_ns=duration_of(aggregate),
         requests=requests,
-        figures=tuple(_figures(aggregate)) if aggregate else (),
+        figures=tuple(figures_of(aggregate)) if aggregate else (),
         drafts=drafts_of(counters),
         missing=() if requests else ("single requests: profile_export.jsonl",),
     )
@@ -224,52 +202,6 @@ def _error(one: Fields, meta: Fields | None) -> str | None:
     if isinstance(value, dict):
         return Fields(value, one.where).text("message", 300) or "an error without words"
     return one.text("error", 300)
-
-
-def _is_server_count(aggregate: Fields | None) -> bool | None:
-    """Whether the server's usage was taken for the count; None where the aggregate is missing."""
-    config = aggregate.fields("input_config") if aggregate else None
-    endpoint = config.fields("endpoint") if config else None
-    return None if endpoint is None else endpoint.data.get("use_server_token_count") is True
-
-
-def _settings(aggregate: Fields | None, parts: Parts) -> Settings:
-    config = aggregate.fields("input_config") if aggregate else None
-    if config is None:
-        return Settings(gpus=gpus_of(parts.get("telemetry")))
-    models, endpoint = config.fields("models"), config.fields("endpoint")
-    first = next(iter(models.objects("items")), None) if models else None
-    phases = [one for one in config.objects("phases") if one.text("kind") in (None, "profiling")]
-    phase = phases[0] if phases else None
-    extra = endpoint.fields("extra") if endpoint else None
-    return Settings(
-        model=first.text("name") if first else None,
-        server=endpoint.text("type") if endpoint else None,
-        concurrency=phase.count("concurrency") if phase else None,
-        request_rate=phase.text("request_rate", 30) if phase else None,
-        prompts=phase.count("requests") if phase else None,
-        output_tokens=extra.count("max_tokens") if extra else None,
-        gpus=gpus_of(parts.get("telemetry")),
-    )
-
-
-def _duration(aggregate: Fields | None) -> int | None:
-    one = aggregate.fields("benchmark_duration") if aggregate else None
-    return one.time("avg", "s") if one else None
-
-
-def _figures(aggregate: Fields) -> Iterator[Figure]:
-    for name, quantity in (_RATES | _SUMS).items():
-        one = aggregate.fields(name)
-        if one is not None and (value := one.number("avg")) is not None:
-            unit = one.text("unit") or ""
-            yield Figure(name=name, value=value, unit=_UNITS.get(unit, unit), quantity=quantity)
-    for name, (quantity, unit) in _SERIES.items():
-        one = aggregate.fields(name)
-        for how, word in _STATISTICS.items() if one is not None else ():
-            if one is not None and (value := one.number(how)) is not None:
-                label = f"itl:{word}" if name == "inter_token_latency" and word == "mean" else None
-                yield Figure(name=f"{name} {how}", value=value, unit=unit, quantity=f"{quantity}:{word}", label=label)
 
 
 FORMAT = Format(
