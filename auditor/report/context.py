@@ -86,10 +86,9 @@ def not_looked_section(verdict: Verdict) -> Section:
     """What this run did not look at."""
     title = "What this run did not look at, and why"
     if not verdict.not_looked_at:
-        return Section("left-out", title, ("It looked at everything that this tool looks at.",))
-    rows = tuple(cells(one.part[:1].upper() + one.part[1:], one.why) for one in verdict.not_looked_at)
-    table = Table("Parts left out", columns("Part", "Why"), rows)
-    return Section("left-out", title, (), (Block(table=table),))
+        return Section("left-out", title, ("It looked at everything that this tool looks at.",), is_half=True)
+    items = tuple(f"{one.part[:1].upper()}{one.part[1:]}: {one.why}" for one in verdict.not_looked_at)
+    return Section("left-out", title, (), (Block(items=items),), is_half=True)
 
 
 def unknown_section(verdict: Verdict) -> Section:
@@ -100,13 +99,21 @@ def unknown_section(verdict: Verdict) -> Section:
     return Section("unknown", "What could not be known", (), (Block(items=verdict.unknown),), is_half=True)
 
 
+_ASKED = 8
+"""Questions that are shown; the others are folded away."""
+
+
 def questions_section(verdict: Verdict) -> Section:
     """What to ask the claimant."""
     if not verdict.questions:
-        return Section("questions", "Questions to the claimant", ("The claim leaves nothing open.",), is_half=True)
+        return Section("questions", "Questions to the claimant", ("The claim leaves nothing open.",))
     lead = "What the claim leaves open. An answer can change the verdict."
-    asked = Block(items=verdict.questions, numbered=True)
-    return Section("questions", "Questions to the claimant", (lead,), (asked,), is_half=True)
+    first, rest = verdict.questions[:_ASKED], verdict.questions[_ASKED:]
+    blocks = [Block(items=first, numbered=True)]
+    if rest:
+        more = f"{plural(len(rest), 'further question')}, less weighty"
+        blocks.append(Block(items=rest, numbered=True, first=_ASKED + 1, summary=more))
+    return Section("questions", "Questions to the claimant", (lead,), tuple(blocks))
 
 
 def repeat_section(verdict: Verdict, plan: Plan, facts: RunFacts) -> Section:

@@ -89,6 +89,8 @@ class Block:
     table: Table | None = None
     items: tuple[str, ...] = ()
     numbered: bool = False
+    first: int = 1
+    """Number of the first item of a numbered list."""
     code: str = ""
     summary: str = ""
     """Where it is not empty, the block is folded away beneath these words."""
