@@ -47,7 +47,7 @@ def sglang(*, backend: str = "sglang-oai-chat", delivered: int = 8, requested: i
     """`sglang.bench_serving --output-details` on an OpenAI backend: 4 requests, of which the text holds `delivered`."""
     count, duration = 4, 10.0
     return {
-        "tag": None, "backend": backend, "dataset_name": "random", "request_rate": "inf", "max_concurrency": 4,
+        "tag": None, "backend": backend, "dataset_name": "random", "request_rate": float("inf"), "max_concurrency": 4,
         "sharegpt_output_len": None, "random_input_len": 64, "random_output_len": requested, "random_range_ratio": 1.0,
         "server_info": {"model_path": "test-7b", "tp_size": 2, "api_key": "sk-not-to-be-shown-anywhere-at-all"},
         "duration": duration, "completed": count, "total_input_tokens": 64 * count,

@@ -112,7 +112,6 @@ def test_a_name_never_leads_out_of_the_folder(name: str, tmp_path: Path) -> None
     ("data", "words"),
     [
         (b'{"total_token_throughput": NaN, "output_throughput": 1, "num_prompts": 1}', "NaN in 'total_token_throughput'"),
-        (b'{"duration": Infinity}', "Infinity in 'duration'"),
         (b'{"a": 1, "a": 2}', "'a' twice"),
         (b"[" * 200_000, "nested too deep"),
         (b'{"a": ' + b"9" * 6_000 + b"}", "integer of thousands of digits"),
@@ -131,6 +130,7 @@ def test_what_is_wrong_is_named(data: bytes, words: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"output_throughput": float("inf")}, "output_throughput: must be a number, and is text 'inf'"),
         ({"output_throughput": "inf"}, "output_throughput: must be a number, and is text 'inf'"),
         ({"output_throughput": 1e300}, "nothing measured can be"),
         ({"completed": -1}, "completed: must be at least 0"),

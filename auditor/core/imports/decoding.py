@@ -1,4 +1,8 @@
-"""JSON from strangers: no NaN, no duplicate names, no deep nesting, no numbers that no program could mean."""
+"""JSON from strangers: no NaN, no duplicate names, no deep nesting, no numbers that no program could mean.
+
+A bare `Infinity`, which Python writes for a rate without a limit, becomes the text `inf`: a field that must be a number
+refuses it by name.
+"""
 
 import json
 import re
@@ -8,7 +12,7 @@ from typing import Any
 from auditor.core.claim.text import UNSAFE
 
 MAX_NAME_SHOWN = 60
-_CONSTANT = re.compile(r"(?<=[:,\[\s])(?:-?Infinity|NaN)(?=[,\]}\s])")
+_CONSTANT = re.compile(r"(?<=[:,\[\s])NaN(?=[,\]}\s])")
 _NAME_BEFORE = re.compile(r'"([^"\\]{1,80})"\s*:\s*\[?[\s\d.,eE+-]*$')
 _BEFORE = 300
 
@@ -54,8 +58,10 @@ class _ConstantError(ValueError):
     pass
 
 
-def _constant(name: str) -> Any:
-    raise _ConstantError(name)
+def _constant(name: str) -> str:
+    if name == "NaN":
+        raise _ConstantError(name)
+    return name.replace("Infinity", "inf")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -70,7 +76,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _where_constant(text: str) -> str:
     found = _CONSTANT.search(text)
     if found is None:
-        return "holds NaN or Infinity, which is no number"
+        return "holds NaN, which is no number"
     at = found.start()
     named = _NAME_BEFORE.search(text[max(0, at - _BEFORE) : at])
     name = f" in {clean(named[1], MAX_NAME_SHOWN)!r}" if named else ""

@@ -120,14 +120,15 @@ def _steady(fields: Fields, number: int) -> Result:
 
 
 def _settings(fields: Fields, backend: str) -> Settings:
-    names = ("dataset_name", "random_range_ratio", "sharegpt_output_len")
+    names = ("dataset_name", "random_range_ratio")
+    is_random = (fields.text("dataset_name") or "").startswith("random")
     return Settings(
         model=_of_server(fields, "model_path") or fields.text("model"),
         server=backend or None,
         concurrency=fields.count("max_concurrency"),
-        request_rate="inf" if fields.data.get("request_rate") in ("inf", "trace") else fields.text("request_rate", 30),
-        prompt_tokens=fields.count("random_input_len"),
-        output_tokens=fields.count("random_output_len"),
+        request_rate=fields.text("request_rate", 30),
+        prompt_tokens=fields.count("random_input_len") if is_random else None,
+        output_tokens=fields.count("random_output_len" if is_random else "sharegpt_output_len"),
         gpus=_gpus(fields),
         speculation=_of_server(fields, "speculative_algorithm"),
         more={name: value for name in names if (value := fields.text(name))},
