@@ -46,7 +46,7 @@ def build(gathered: Gathered, site: Site) -> dict[str, Content]:
     audits = gathered.audits
     contents: dict[str, Content] = {".nojekyll": b"", AUDITS: audits.to_json()}
     contents |= feeds(site.title, audits.entries, site.base_url)
-    contents |= _front(gathered, site)
+    contents |= front(gathered, site)
     for name, entries in pages.by_claim(audits).items():
         contents |= _claim(audits.claims[name], entries, gathered, site)
     for entry in audits.entries:
@@ -62,7 +62,8 @@ def build(gathered: Gathered, site: Site) -> dict[str, Content]:
     return contents
 
 
-def _front(gathered: Gathered, site: Site) -> dict[str, Content]:
+def front(gathered: Gathered, site: Site) -> dict[str, Content]:
+    """The front page and its card."""
     entries = gathered.audits.entries
     rows, summary = _rows(entries), pages.sum_up(entries)
     audited = [one for one in entries if one.kind != "claim"]
@@ -79,7 +80,7 @@ def _claim(card: ClaimCard, entries: Sequence[Entry], gathered: Gathered, site: 
     place, standing = f"claims/{card.id}/", pages.standing(entries)
     audited = [one for one in entries if one.kind != "claim"]
     shown = standing or next(iter(entries))
-    badge = _claim_badge(card, entries, standing)
+    badge = _claim_badge(card, entries, shown)
     drawn = picture("badge.svg", badge=badge)
     forks = [fork for slug, fork in gathered.audits.forks.items() if slug in {one.fork for one in entries}]
     words = shown.sentence or pages.verdict_words(shown)
@@ -95,9 +96,9 @@ def _claim(card: ClaimCard, entries: Sequence[Entry], gathered: Gathered, site: 
     return contents | _card(place, pictures.card_of_entry(shown), site)
 
 
-def _claim_badge(card: ClaimCard, entries: Sequence[Entry], standing: Entry | None) -> pictures.Badge:
+def _claim_badge(card: ClaimCard, entries: Sequence[Entry], shown: Entry) -> pictures.Badge:
     if card.cases == 1:
-        return pictures.badge_of(standing)
+        return pictures.badge_of(shown, speaks=shown.is_standing or shown.kind == "claim")
     each = {one.case: [other for other in entries if other.case == one.case] for one in entries if one.case}
     found = [one for one in map(pages.standing, each.values()) if one is not None]
     return pictures.tally_badge(found, card.cases)

@@ -5,14 +5,13 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from auditor.report.shown import one_line
 from auditor.report.site.entries import Entry
 from auditor.report.site.pages import tone_of, verdict_words
+from auditor.report.templating import text_of
 from auditor.terms import VerdictKind
 
-STYLE = Path(__file__).parents[1] / "templates" / "style.css"
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
 _NARROW, _WIDE = frozenset("iljtf.,:;'|!()[] ·-"), frozenset("mwMW@%—")
 _LETTER_PX = 6.4
@@ -57,23 +56,24 @@ class Card:
 @cache
 def tokens() -> dict[str, str]:
     """The colours of the pages in light, by name."""
-    light = STYLE.read_text(encoding="utf-8").partition("@media")[0]
+    light = text_of("style.css").partition("@media")[0]
     return dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{3,6})\b", light))
 
 
-def badge_of(entry: Entry | None) -> Badge:
-    """`claimed 100 · delivered 98 · reproduced`; delivered only where it is of the thing that was claimed."""
-    if entry is None:
-        return _laid_out([("audit", "faint"), ("no verdict that stands", "faint")])
+def badge_of(entry: Entry, *, speaks: bool = True) -> Badge:
+    """`claimed 100 · delivered 98 · reproduced`; delivered only where it is of the thing that was claimed.
+
+    With `speaks` false the entry lends its claimed number alone: none of the claim's audits stands.
+    """
     gone = [word for word in entry.words if word in ("withdrawn", "removed")]
     parts = []
     if entry.claimed.value is not None:
         parts.append((f"claimed {_number(entry.claimed.text)}", "faint"))
-    if entry.delivered.value is not None and is_of_claim(entry) and not gone:
+    if entry.delivered.value is not None and is_of_claim(entry) and not gone and speaks:
         parts.append((f"delivered {_number(entry.delivered.text)}", "faint"))
     parts = parts or [("audit", "faint")]
     tone = tone_of(entry)
-    last = gone[0] if gone else verdict_words(entry)
+    last = "no verdict that stands" if not speaks else gone[0] if gone else verdict_words(entry)
     return _laid_out([*parts, (last, "faint" if tone == "plain" else tone)])
 
 

@@ -1,30 +1,28 @@
 """The templates of the site: pages that ask for nothing, and pictures."""
 
-import base64
-import hashlib
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from auditor.report.site.pictures import CARD_HEIGHT, CARD_WIDTH, tokens
-
-_TEMPLATES = Path(__file__).parents[1] / "templates"
+from auditor.report.templating import environment, policy_digest, text_of
 
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader([_TEMPLATES / "site", _TEMPLATES]), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+    made = environment("site")
+    css, script = text_of("style.css", "site/site.css"), text_of("site/table.js")
     made.globals.update(
-        css=Markup(_style()), style_digest=_digest(_style()),
-        script=Markup(_script()), script_digest=_digest(_script()),
-        tokens=tokens(), card_width=CARD_WIDTH, card_height=CARD_HEIGHT,
-    )  # fmt: skip
+        css=Markup(css),
+        style_digest=policy_digest(css),
+        script=Markup(script),
+        script_digest=policy_digest(script),
+        tokens=tokens(),
+        card_width=CARD_WIDTH,
+        card_height=CARD_HEIGHT,
+    )
     return made
 
 
@@ -37,16 +35,3 @@ def page(template: str, *, place: str, **values: Any) -> bytes:
 def picture(template: str, **values: Any) -> str:
     """An SVG."""
     return _environment().get_template(template).render(**values)
-
-
-def _style() -> str:
-    return "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "site/site.css"))
-
-
-def _script() -> str:
-    return (_TEMPLATES / "site" / "table.js").read_text(encoding="utf-8")
-
-
-def _digest(text: str) -> str:
-    """As a content policy wants it."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

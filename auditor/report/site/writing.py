@@ -171,7 +171,7 @@ class Place:
 
 
 def png_of(svg: str) -> bytes:
-    """A picture of an SVG, as small as its format allows: the library that draws it hardly compresses."""
+    """A picture of an SVG, packed anew: the library that draws it hardly compresses."""
     import vl_convert
 
     data: bytes = vl_convert.svg_to_png(svg)
@@ -184,7 +184,7 @@ def png_of(svg: str) -> bytes:
             packed += content
             continue
         if kind == b"IEND":
-            kept.append(_chunk(b"IDAT", zlib.compress(zlib.decompress(packed), 9)))
+            kept.append(_chunk(b"IDAT", zlib.compress(zlib.decompress(packed))))
         kept.append(_chunk(kind, content))
     return data[:8] + b"".join(kept)
 
