@@ -26,6 +26,20 @@ VLLM = {
     "Acceptance rate (%)": "spec_decode_acceptance_rate",
     "Acceptance length": "spec_decode_acceptance_length",
 }
+SGLANG = {
+    "Successful requests": "completed",
+    "Total input tokens": "total_input_tokens",
+    "Total generated tokens": "total_output_tokens",
+    "Total generated tokens (retokenized)": "total_output_tokens_retokenized",
+    "Request throughput (req/s)": "request_throughput",
+    "Output token throughput (tok/s)": "output_throughput",
+    "Peak output token throughput (tok/s)": "max_output_tokens_per_s",
+    "Total token throughput (tok/s)": "total_throughput",
+    "Concurrency": "concurrency",
+    "Mean TTFT (ms)": "mean_ttft_ms",
+    "Mean TPOT (ms)": "mean_tpot_ms",
+    "P99 ITL (ms)": "p99_itl_ms",
+}
 AIPERF = {
     "Output Token Throughput (tokens/sec)": "output_token_throughput",
     "Total Token Throughput (tokens/sec)": "total_token_throughput",
@@ -46,7 +60,7 @@ def figures(result: Result) -> dict[str, float]:
     return {one.name: one.value for one in result.figures}
 
 
-def printed_by_vllm(path: Path) -> list[dict[str, float]]:
+def printed_in_blocks(path: Path) -> list[dict[str, float]]:
     """The figures of each block that the tool printed."""
     blocks = re.split(r"=+ Serving Benchmark Result =+", path.read_text())[1:]
     line = re.compile(r"^(.+?):\s+([0-9.]+)\s*$", re.MULTILINE)
@@ -55,7 +69,7 @@ def printed_by_vllm(path: Path) -> list[dict[str, float]]:
 
 @pytest.mark.parametrize("path", sorted((DATA / "vllm").glob("*.json")), ids=lambda path: path.stem)
 def test_vllms_numbers_are_those_it_printed(path: Path) -> None:
-    printed = printed_by_vllm(path.with_suffix(".printed.txt"))
+    printed = printed_in_blocks(path.with_suffix(".printed.txt"))
     results = read(path).results
     assert len(printed) == len(results)
     for said, result in zip(printed, results, strict=True):
@@ -152,3 +166,30 @@ def test_batched_benchs_published_rates_follow_from_its_times() -> None:
     results = read(DATA / "llama-batched-bench" / "dgx-spark-gpt-oss-20b.txt").results
     assert [(one.settings.concurrency, figures(one)["speed_tg"]) for one in results][-1] == (32, 681.49)
     assert [found for one in results for found in one.findings if found.id == "figure-differs"] == []
+
+
+@pytest.mark.parametrize("path", sorted((DATA / "sglang").glob("*.jsonl")), ids=lambda path: path.stem)
+def test_sglangs_numbers_are_those_it_printed(path: Path) -> None:
+    (said,) = printed_in_blocks(path.with_suffix(".printed.txt"))
+    (result,) = read(path).results
+    for label, name in SGLANG.items():
+        assert figures(result)[name] == pytest.approx(said[label], abs=0.00501), label
+    assert [found for found in result.findings if found.id == "figure-differs"] == []
+
+
+def test_answers_that_stopped_early_are_credited_by_sglang_with_the_length_asked_for() -> None:
+    (result,) = read(DATA / "sglang" / "oai-chat-stopped.jsonl").results
+    wrong = {
+        found.figure: (found.printed, found.right) for found in result.findings if found.id == "figure-mislabelled"
+    }
+    assert wrong["total_output_tokens"] == (288, 221)
+    assert wrong["output_throughput"] == (pytest.approx(18.56, abs=0.005), pytest.approx(14.246, abs=0.005))
+    assert result.duration_ns is not None
+
+
+def test_sglang_gives_gaps_by_event_on_a_vllm_backend() -> None:
+    (result,) = read(DATA / "sglang" / "vllm-details.jsonl").results
+    (itl,) = [found for found in result.findings if found.figure == "mean_itl_ms"]
+    assert itl.right == pytest.approx(figures(result)["mean_tpot_ms"], rel=0.01)
+    assert itl.printed is not None
+    assert itl.printed > 2 * figures(result)["mean_tpot_ms"]

@@ -217,4 +217,6 @@ FORMAT = Format(
         "the window ends after a further request to `/server_info`",
         "`accept_length` is a mean over the life of the server, of its first rank",
     ),
+    seen="details on the `sglang-oai-chat` and `vllm` backends, against vLLM 0.32 on a CPU; native backends and the "
+    "steady state in their documented shape only",
 )
