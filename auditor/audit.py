@@ -24,11 +24,11 @@ from auditor.core import folder as names
 from auditor.core.adapter import Adapter
 from auditor.core.address import public_url
 from auditor.core.claim.claim import Case, Claim
-from auditor.core.counting.account import Account, account_for
+from auditor.core.counting.account import Account, account_for, readers_of
 from auditor.core.counting.rounds import scrape_lines
-from auditor.core.counting.tokenlog import to_jsonl, token_lines
+from auditor.core.counting.tokenlog import to_jsonl, token_log
 from auditor.core.facts import Api, RunFacts, ServerFacts
-from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write
+from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write, write_pieces
 from auditor.core.hardware import HostHardware
 from auditor.core.hardware.judged import with_hardware
 from auditor.core.judging.judge import Beside, judge
@@ -190,7 +190,7 @@ def judge_folder(path: Path, *, stopped: str | None = None) -> Result:
     """Account for and judge the evidence in a run folder, and write what follows from it. Pure but for the files."""
     account, verdict = judged(path)
     write(path, names.LEDGER, account.ledger.to_json())
-    write(path, names.TOKENS, to_jsonl(token_lines(account.counted)))
+    write_pieces(path, names.TOKENS, token_log(account.counted))
     write(path, names.METRICS, to_jsonl(scrape_lines(account.scrapes)))
     write(path, names.VERDICT, verdict.to_json())
     write_report(path)
@@ -204,15 +204,14 @@ def judged(path: Path) -> tuple[Account, Verdict]:
     run_folder.check(*names.EVIDENCE)
     plan, facts, record = run_folder.plan(), run_folder.facts(), run_folder.run()
     claim, case = run_folder.claim()
-    evidence = run_folder.evidence()
-    recount = run_folder.recount()
-    account = account_for(evidence, plan, adapters_of(facts), recount)
+    recount, adapters = run_folder.recount(), adapters_of(facts)
+    account = account_for(run_folder.evidence(readers_of(plan, adapters)), plan, adapters, recount)
     summary = RunSummary(
         run=record.run,
         tool_version=record.tool_version,
         started=record.started,
         plan_digest=record.plan_digest,
-        wire_digest=sha256(run_folder.read(names.WIRE)),
+        wire_digest=run_folder.digest(names.WIRE),
         quick=plan.quick,
         rehearsal=plan.rehearsal,
         partial=account.ledger.is_partial,

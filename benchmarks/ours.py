@@ -7,9 +7,10 @@ byte. `--hold` puts the writing of the log off until the load is over: that is c
 import asyncio
 import json
 import os
+import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -24,14 +25,14 @@ from auditor.capture.connection import allow_connections
 from auditor.capture.striking import Striker
 from auditor.core import folder as names
 from auditor.core.claim.claim import parse_claim
-from auditor.core.counting.account import Account, account_for
+from auditor.core.counting.account import Account, account_for, readers_of
 from auditor.core.counting.evidence import assemble
 from auditor.core.counting.gaps import gap_summary
-from auditor.core.counting.tokenlog import to_jsonl, token_lines
+from auditor.core.counting.tokenlog import token_log
 from auditor.core.facts import RunFacts
 from auditor.core.plan.making import Wishes
 from auditor.core.plan.plan import Plan, Round
-from auditor.core.wire.log import Kind, read_wire
+from auditor.core.wire.log import Kind, WireScan
 from benchmarks.machine import Cores
 
 CLAIM = """schema: 1
@@ -40,6 +41,9 @@ title: A load for the client
 reported:
   value: 1
 """
+SMALL = 8192
+"""Bytes of a read in which the times are looked at one by one."""
+_SENT = re.compile(rb'"content":"(\d{16}) "')
 
 
 @click.command()
@@ -139,7 +143,8 @@ def _seen(folder: Path, plan: Plan) -> dict[str, Any]:
     tokens = reads = 0
     measured: set[int] = set()
     first, last = 1 << 63, 0
-    for record in read_wire(folder / names.WIRE).records:
+    late: list[int] = []
+    for record in WireScan(folder / names.WIRE):
         if record.kind is Kind.OPEN and record.json().get("cell") == plan.subject.key:
             if record.json()["purpose"] == "measure":
                 measured.add(record.exchange)
@@ -151,18 +156,22 @@ def _seen(folder: Path, plan: Plan) -> dict[str, Any]:
             # The finish reason ends every event with a token and begins no other; one that two reads share is rare.
             tokens += record.payload.count(b'"logprobs":null,"finish_reason"')
             reads, last = reads + 1, max(last, record.t_ns)
+            if len(record.payload) < SMALL:
+                late += [record.t_ns - int(sent) for sent in _SENT.findall(record.payload)]
     seconds = (last - first) / 1e9
     size = (folder / names.WIRE).stat().st_size
-    return {"events": tokens - len(measured), "seconds": seconds, "reads": reads, "log_bytes": size}
+    found = {"events": tokens - len(measured), "seconds": seconds, "reads": reads, "log_bytes": size}
+    return {**found, "user_us": quantiles(np.array(late)) if late else ()}
 
 
 def _accounted(folder: Path, plan: Plan, facts: RunFacts) -> dict[str, Any]:
     """The account, the ledger and the token log; and the stamps against the times in the tokens."""
     began_s = time.process_time()
-    log = read_wire(folder / names.WIRE)
-    account = account_for(assemble(log.records, log.damage), plan, adapters_of(facts))
-    (folder / names.LEDGER).write_bytes(account.ledger.to_json())
-    (folder / names.TOKENS).write_bytes(to_jsonl(token_lines(account.counted)))
+    adapters = adapters_of(facts)
+    evidence = assemble(WireScan(folder / names.WIRE), None, readers_of(plan, adapters))
+    account = account_for(evidence, plan, adapters)
+    names.write(folder, names.LEDGER, account.ledger.to_json())
+    names.write_pieces(folder, names.TOKENS, token_log(account.counted))
     spent_s = time.process_time() - began_s
     cell = account.ledger.cell(plan.subject.key)
     assert cell is not None
@@ -180,23 +189,18 @@ def _accounted(folder: Path, plan: Plan, facts: RunFacts) -> dict[str, Any]:
         "itl_mean_ms": None if gaps is None else (one.decode_ns or 0) / gaps.n / 1e6,
         "ttft_ns": list(one.ttft_ns),
         "shared": sum(line.events_sharing_a_read for line in lines),
-        **_errors(account),
+        "stamp_us": _errors(account),
     }
 
 
-def _errors(account: Account) -> dict[str, Any]:
-    """Stamp less the time in the token, us: p50, p99, p99.9, max; of the stamp that the account uses, and the user's."""
-    kernel = np.array(list(_differences(account, lambda item, d: d.at_ns)))
-    user = np.array(list(_differences(account, lambda item, d: item.exchange.reads[d.read].t_ns)))
-    return {"stamp_us": quantiles(kernel), "user_us": quantiles(user)} if len(kernel) else {}
-
-
-def _differences(account: Account, stamp: Callable[[Any, Any], int]) -> Iterator[int]:
-    for item in account.counted:
-        for delivery in item.stream.deliveries:
-            for word in delivery.text.split():
-                if len(word) == 16 and word.isdigit():
-                    yield stamp(item, delivery) - int(word)
+def _errors(account: Account) -> Sequence[float]:
+    """The stamps of the account less the times in the tokens."""
+    errors = [
+        np.array([int(word) for word in item.stream.text.split()]) - item.stream.deliveries.at_ns
+        for item in account.counted
+        if item.stream.text[:16].isdigit() and len(item.stream.text) == 17 * len(item.stream.deliveries)
+    ]
+    return quantiles(-np.concatenate(errors)) if errors else ()
 
 
 def quantiles(values: "np.ndarray[Any, Any]") -> Sequence[float]:

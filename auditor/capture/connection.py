@@ -112,8 +112,8 @@ class Connection:
             self._on_read(t_ns, kernel_ns, data)
 
     def waiting_bytes(self) -> int:
-        """Bytes that arrived and were not read yet; 0 where the system does not tell."""
-        return _waiting_bytes(self._sock)
+        """Bytes that arrived and were not read yet; 0 where the system does not tell, and of a closed socket."""
+        return _waiting_bytes(self._sock) if self._sock.fileno() >= 0 else 0
 
 
 class _Tls:

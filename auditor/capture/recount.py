@@ -12,12 +12,11 @@ import httpx
 from auditor.capture.asking import Target
 from auditor.capture.stream import Flight
 from auditor.core import folder as names
-from auditor.core.counting.account import final_attempts
-from auditor.core.counting.evidence import assemble, read_response
-from auditor.core.counting.reading import read_stream
+from auditor.core.counting.account import answer_of, final_attempts, readers_of
+from auditor.core.counting.evidence import assemble
 from auditor.core.folder import Recount
 from auditor.core.plan.plan import Plan
-from auditor.core.wire.log import read_wire
+from auditor.core.wire.log import WireScan
 from auditor.errors import UsageError
 
 
@@ -59,6 +58,8 @@ async def recount(
     Without a tokenizer the server's own is asked, for whole texts only, and is no independent witness. `other` is a
     tokenizer that is not the model's.
     """
+    if tokenizer is None and all(target.adapter.tokenize is None for target in targets.values()):
+        return None
     answers = _answers(folder, plan, targets)
     own = _own(answers, tokenizer) if tokenizer else await _servers(answers, targets)
     if own is None or other is None:
@@ -89,16 +90,14 @@ async def _servers(answers: Mapping[int, Answer], targets: Mapping[str, Target])
 
 def _answers(folder: Path, plan: Plan, targets: Mapping[str, Target]) -> dict[int, Answer]:
     """Every measured answer that has text, by exchange."""
-    log = read_wire(folder / names.WIRE)
+    adapters = {key: target.adapter for key, target in targets.items()}
     servers = {cell.key: cell.server for cell in plan.cells}
     found = {}
-    for exchange in final_attempts(assemble(log.records, log.damage)):
+    for exchange in final_attempts(assemble(WireScan(folder / names.WIRE), None, readers_of(plan, adapters))):
         server = servers.get(str(exchange.meta.get("cell")))
         if server is None:
             continue
-        adapter, shape = targets[server].adapter, targets[server].route.shape
-        response = read_response(exchange)
-        stream = read_stream(response, adapter.details, event_is_step=adapter.event_is_step, shape=shape)
+        _, stream = answer_of(exchange, adapters[server], targets[server].route)
         pieces = tuple(piece for d in stream.deliveries if (piece := d.reasoning + d.text + d.tool))
         if pieces:
             found[exchange.id] = Answer(server, pieces)

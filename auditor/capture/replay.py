@@ -5,24 +5,28 @@ import gc
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import httpx
 
 from auditor.capture.asking import Target, body_of
+from auditor.capture.selfwatch import SelfWatch
 from auditor.capture.sending import Reply, patiently, prepared, send_prepared
 from auditor.capture.stream import LIMIT_BYTES, Flight
 from auditor.capture.wirelog import WireWriter
 from auditor.core.counting.counters import Counters
-from auditor.core.plan.plan import Plan, Request, Round, schedule
+from auditor.core.plan.plan import Plan, Request, Round, due_ns, schedule
 
 GIVE_UP_AFTER = 3
 """Requests that fail one after the other before the run is given up."""
 DRAIN_TRIES = 50
 DRAIN_PAUSE_S = 0.1
+STARTS = 16
+"""Streams that are started before what came for the others is read."""
 AHEAD_S = 0.25
 """Seconds after which a request that was taken is replaced by the next, built."""
 SWITCH_S = 0.0005
@@ -50,6 +54,10 @@ class Monitor:
     started_ns: int = 0
     failures_in_a_row: int = 0
     last_failure: Reply | None = None
+
+
+Send = Callable[["_Ready", int], Coroutine[Any, Any, None]]
+"""Sends a built request that was due at that monotonic time, ns."""
 
 
 class StoppedError(Exception):
@@ -109,24 +117,52 @@ async def _round(one: Round, plan: Plan, target: Target, log: WireWriter, monito
     await target.transport.open_ahead(httpx.URL(target.url), one.cell.streams)
     await _scrape(target, one, "before")
     waiting = _Ahead(one, plan, target)
+    watch = SelfWatch(log, target.transport.unread)
+    watch.start()
 
-    async def stream() -> None:
-        # One coroutine per stream: the next request goes out when the last has ended (closed loop).
-        while (ready := waiting.take()) is not None:
-            await _send(ready, plan, target, log, monitor)
+    async def send(ready: _Ready, due_ns: int) -> None:
+        await _send(ready, due_ns, plan, target, log, monitor)
 
     try:
         async with asyncio.TaskGroup() as streams:
-            for _ in range(min(one.cell.streams, len(one.requests))):
-                streams.create_task(stream())
-                # What came for the streams before is read first: a read that waits holds several tokens and one time.
-                await asyncio.sleep(0)
+            if one.cell.rate is None:
+                await _closed(one, waiting, send, streams)
+            else:
+                await _open(due_ns(plan, one.cell, one.repeat), waiting, send, streams)
     except* StoppedError as group:
         raise group.exceptions[0] from None
     finally:
+        watch.stop()
         if not _is_cancelled():
             await _drain(target, one)
     gc.collect()
+
+
+async def _closed(one: Round, waiting: "_Ahead", send: Send, streams: asyncio.TaskGroup) -> None:
+    """A task for each stream: its next request is due when its last has ended."""
+
+    async def stream() -> None:
+        while (ready := waiting.take()) is not None:
+            await send(ready, time.perf_counter_ns())
+
+    count = min(one.cell.streams, len(one.requests))
+    for start in range(0, count, STARTS):
+        for _ in range(start, min(start + STARTS, count)):
+            streams.create_task(stream())
+        # What came meanwhile is read first: a read that waits long holds several tokens and one time.
+        await asyncio.sleep(0)
+
+
+async def _open(due: Sequence[int], waiting: "_Ahead", send: Send, streams: asyncio.TaskGroup) -> None:
+    """A task for each request, when it is due: one that is late waits for no other, and others not for it."""
+    begin_ns = time.perf_counter_ns()
+    for offset_ns in due:
+        left_ns = begin_ns + offset_ns - time.perf_counter_ns()
+        if left_ns > 0:
+            await asyncio.sleep(left_ns / 1e9)
+        ready = waiting.take()
+        if ready is not None:
+            streams.create_task(send(ready, begin_ns + offset_ns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +202,11 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def _send(ready: _Ready, plan: Plan, target: Target, log: WireWriter, monitor: Monitor) -> None:
+async def _send(ready: _Ready, due_ns: int, plan: Plan, target: Target, log: WireWriter, monitor: Monitor) -> None:
     """Send one request, again while the server puts it off; raises StoppedError when too many fail in a row."""
     if log.failure:
         raise StoppedError(str(log.failure))
-    reply = await patiently(partial(_once, ready, plan, target, monitor))
+    reply = await patiently(partial(_once, ready, due_ns, plan, target, monitor))
     if reply.problem is None:
         monitor.failures_in_a_row = 0
     else:
@@ -182,7 +218,7 @@ async def _send(ready: _Ready, plan: Plan, target: Target, log: WireWriter, moni
     monitor.finished_tokens += ready.planned.max_tokens
 
 
-async def _once(ready: _Ready, plan: Plan, target: Target, monitor: Monitor, attempt: int) -> Reply:
+async def _once(ready: _Ready, due_ns: int, plan: Plan, target: Target, monitor: Monitor, attempt: int) -> Reply:
     request = ready.planned
     cell = plan.cell(request.cell)
     flight = Flight(
@@ -193,6 +229,7 @@ async def _once(ready: _Ready, plan: Plan, target: Target, monitor: Monitor, att
             "index": request.index,
             "prompt": request.prompt.id,
             "attempt": attempt,
+            **({} if attempt else {"due_ns": due_ns}),
         },
         first_token_ns=plan.stop.first_token_ns,
         stall_ns=plan.stop.stall_ns,

@@ -8,8 +8,11 @@ import asyncio
 import re
 import ssl
 import time
+from collections import deque
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import httpx
@@ -24,6 +27,8 @@ from auditor.core.wire.log import Kind
 from auditor.core.wire.ndjson import LineReader
 
 CONNECT_TIMEOUT_S = 10.0
+_LOOKED_AT = 4
+"""Sockets that are looked at in turn for unread bytes."""
 _HEAD_END = b"\r\n\r\n"
 _SMALL = 4096
 """Bytes of a read below which it is looked at closely."""
@@ -98,6 +103,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         self._idle: dict[tuple[str, str, int], list[Connection]] = {}
         self._stamping = keep_stamping()
         self.kernel_stamps = False
+        self._reading: deque[Connection] = deque()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send it; returns when the response head is there. Raises httpx's transport errors.
@@ -139,6 +145,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
             await _until(wait.head, wait, flight)
         except BaseException as error:
             connection.close()
+            self._forget(connection)
             if was_idle and isinstance(error, OSError) and not isinstance(error, TimeoutError):
                 self._end(flight, "eof")
                 raise _IdleClosedError from error
@@ -147,6 +154,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         head = wait.reader.head
         if head is None:
             connection.close()
+            self._forget(connection)
             if was_idle and not wait.size:
                 raise _IdleClosedError
             raise httpx.RemoteProtocolError(flight.words or "the server closed without an answer", request=request)
@@ -165,6 +173,11 @@ class CapturingTransport(httpx.AsyncBaseTransport):
                 idle.append(await self._open(url))
             except OSError:  # the request itself will say what is wrong, and is recorded
                 return
+
+    def unread(self) -> int:
+        """The most bytes that lie unread in one of a few sockets, others at each call."""
+        self._reading.rotate(_LOOKED_AT)
+        return max((one.waiting_bytes() for one in islice(self._reading, _LOOKED_AT)), default=0)
 
     async def aclose(self) -> None:
         """Close the idle connections."""
@@ -205,6 +218,7 @@ class CapturingTransport(httpx.AsyncBaseTransport):
 
         wait.last_ns = time.perf_counter_ns()
         connection.start_reading(on_read)
+        self._reading.append(connection)
         async with asyncio.timeout(flight.first_token_ns / 1e9):
             sent, done = await connection.send(request_head(request) + body)
         self._log.add(Kind.SEND, flight.exchange, sent, struck_head(request) + body)
@@ -294,6 +308,10 @@ class CapturingTransport(httpx.AsyncBaseTransport):
         if mapped is not None:
             raise mapped from error
 
+    def _forget(self, connection: Connection) -> None:
+        with suppress(ValueError):
+            self._reading.remove(connection)
+
     def _release(self, connection: Connection, request: httpx.Request, wait: _Wait) -> None:
         head = wait.reader.head
         keep = (
@@ -339,6 +357,7 @@ class _Body(httpx.AsyncByteStream):
         if self._flight.how is None:
             self._transport._fail(self._flight, self._request, asyncio.CancelledError("given up by the client"))
         self._connection.stop_reading()
+        self._transport._forget(self._connection)
         self._transport._release(self._connection, self._request, self._wait)
 
 

@@ -1,18 +1,20 @@
 """A run folder: the names of its files, and how they are read back. It holds all that a verdict rests on."""
 
+import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import BinaryIO, Literal, TypeVar
 
 import orjson
 from pydantic import ValidationError
 
 from auditor.core.bases.kinds import Recounted
 from auditor.core.claim.claim import Case, Claim, parse_claim
-from auditor.core.counting.evidence import Evidence, assemble
+from auditor.core.counting.evidence import Evidence, Readers, assemble
 from auditor.core.explain.record import Witness
 from auditor.core.facts import RunFacts
 from auditor.core.hardware import HostHardware
@@ -21,7 +23,7 @@ from auditor.core.judging.witnessfile import WitnessFile, witnesses_in
 from auditor.core.plan.plan import Plan
 from auditor.core.record import Record, sha256
 from auditor.core.runlog import RunLog, Timeline, timeline_of
-from auditor.core.wire.log import read_wire
+from auditor.core.wire.log import WireScan
 from auditor.errors import AuditError, EvidenceError, UsageError
 
 CLAIM, PLAN, FACTS, HARDWARE, TELEMETRY, RUN, WIRE, RECOUNT, SERVER_LOG, SERVER_LOG_RECORD = (
@@ -108,14 +110,28 @@ class Recount(Record):
 
 def write(folder: Path, name: str, data: bytes) -> None:
     """Write one file of a run folder, whole or not at all; raises AuditError."""
-    path = folder / name
-    part = path.with_name(f".{name}.part")
+    write_pieces(folder, name, (data,))
+
+
+def write_pieces(folder: Path, name: str, pieces: Iterable[bytes]) -> None:
+    """Write one file of a run folder piece by piece, whole or not at all; raises AuditError."""
+    with _written(folder / name) as file:
+        for piece in pieces:
+            file.write(piece)
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[BinaryIO]:
+    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(data)
+        with part.open("wb") as file:
+            yield file
         os.replace(part, path)
-    except OSError as error:
+    except BaseException as error:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise AuditError(
             f"cannot be written ({error.strerror})",
             where=str(path),
@@ -215,10 +231,19 @@ class RunFolder:
             raise EvidenceError(what, where=str(self.path / FACTS), remedy="restore the file")
         return facts
 
-    def evidence(self) -> Evidence:
-        """The wire log, assembled."""
-        log = read_wire(self.path / WIRE)
-        return assemble(log.records, log.damage)
+    def evidence(self, readers: Readers | None = None) -> Evidence:
+        """The wire log, assembled; with `readers` answers are taken apart meanwhile, and their bytes are not held."""
+        scan = WireScan(self.path / WIRE)
+        evidence = assemble(scan, None, readers)
+        return replace(evidence, damage=scan.damage)
+
+    def digest(self, name: str) -> str:
+        """SHA-256 of one file, however long."""
+        try:
+            with (self.path / name).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return sha256(self.read(name))
 
     def recount(self) -> Recount | None:
         """The recount; None when there was none."""
@@ -272,7 +297,7 @@ class RunFolder:
             raise EvidenceError("is damaged", where=str(self.path / MANIFEST), remedy="restore the file") from None
         for name in listed:
             noted = digests.get(name) if isinstance(digests, dict) else None
-            if noted is not None and sha256(self.read(name)) != noted:
+            if noted is not None and self.digest(name) != noted:
                 what = "was changed since it was written: it is not what manifest.json says"
                 remedy = "restore the file" if name in EVIDENCE else "`audit judge` makes it again"
                 raise EvidenceError(what, where=str(self.path / name), remedy=remedy)
@@ -282,4 +307,4 @@ class RunFolder:
         files = [*self.path.iterdir(), *(self.path / WITNESSES).glob("*")]
         paths = [path.relative_to(self.path) for path in files if path.is_file() and not path.name.startswith(".")]
         names = sorted(path.as_posix() for path in paths)
-        return {name: sha256(self.read(name)) for name in names if name != MANIFEST}
+        return {name: self.digest(name) for name in names if name != MANIFEST}

@@ -48,6 +48,10 @@ class Capturing:
         told = {"flight": Flight({"purpose": "measure"}, **flight)}
         return await self.client.post(f"{self.url}/v1/x", json=body or {"a": 1}, extensions=told)
 
+    async def send(self, meta: dict[str, Any]) -> httpx.Response:
+        """POST to the server as a request of a plan that this is written beside."""
+        return await self.client.post(f"{self.url}/v1/x", json={}, extensions={"flight": Flight(meta)})
+
 
 Capture = Callable[..., Captured]
 

@@ -10,6 +10,7 @@ from simulated import Setting, simulate
 
 from auditor.core.checks import CHECKS, Context, run_checks
 from auditor.core.checks.acceptance import is_step
+from auditor.core.counting.client import ClientLoad
 from auditor.core.explain.discrimination import Discrimination
 from auditor.core.explain.record import Prediction
 from auditor.core.facts import known
@@ -91,6 +92,22 @@ def streams(context: Context, configured: int) -> Context:
     """The same with fewer streams configured than there are requests: a closed loop."""
     cell = context.account.ledger.cells[0].model_copy(update={"streams": configured})
     ledger = context.account.ledger.model_copy(update={"cells": (cell,)})
+    return replace(context, account=replace(context.account, ledger=ledger))
+
+
+def client(**figures: object) -> Context:
+    """With what the client recorded of itself: a quick one but for these figures."""
+    quick = {
+        "span_ns": 10**10,
+        "loop_busy": 0.2,
+        "cpu_cores": 0.3,
+        "lag_ns": 10**6,
+        "lost": 0.0,
+        "read_ahead_bytes": 300,
+    }
+    load = ClientLoad.model_validate({"cell": "subject", "log_waits": 0, "queue_share": 0.001, **quick, **figures})
+    context = alone(DRAFT)
+    ledger = context.account.ledger.model_copy(update={"client": (load,)})
     return replace(context, account=replace(context.account, ledger=ledger))
 
 
@@ -199,6 +216,7 @@ HOLDS: dict[str, Context] = {
     "no-other-traffic": between(DRAFT),
     "in-flight": side_by_side((0, 100), (0, 100), (2, 98)),
     "full-load": side_by_side((0, 100), (0, 90)),
+    "client-kept-up": client(),
     "times-ordered": alone(DRAFT),
     "reconciled": between(DRAFT),
     "counters-agree": between(DRAFT),
@@ -249,6 +267,13 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
     ],
     "in-flight": [(streams(side_by_side((0, 100), (100, 100), (200, 100)), 2), "1.00 of 2 streams were in flight")],
     "full-load": [(side_by_side((0, 100), (0, 20)), "1.38 of 2 streams")],
+    "client-kept-up": [
+        (client(loop_busy=0.97), "its event loop used more than 90% of a core"),
+        (client(lost=0.4), "its event loop was late by more than 10 ms for 40% of the time"),
+        (client(read_ahead_bytes=200_000), "what the server sent lay unread"),
+        (client(log_waits=3), "it waited 3 times for its log to be written"),
+        (client(queue_share=0.05), "requests waited in it for 5.0% of the time"),
+    ],
     "times-ordered": [(alone(replace(DRAFT, send_ns=DRAFT.reads[5][0])), "the times of exchange 1 run backwards")],
     "reconciled": [
         (alone(edited(DRAFT, b'"draft_n_accepted":59', b'"draft_n_accepted":58')), "the counts do not add up"),
@@ -376,6 +401,7 @@ def test_prompts_that_the_claimant_could_know(origins: set[str], words: str) -> 
         ("interval", alone(DRAFT), "thin", "was not measured"),
         ("cache-unused", alone(NO_USAGE), "note", "does not say"),
         ("in-flight", alone(recording("llamacpp", "edge_plain/auth_missing")), "note", "could not be measured"),
+        ("client-kept-up", alone(DRAFT), "note", "did not record how it kept up"),
         ("valid-output", alone(recording("llamacpp", "edge_plain/auth_missing")), "note", "no complete answer"),
         ("tokens-counted", alone(recording("llamacpp", "edge_plain/auth_missing")), "note", "no complete answer"),
     ],

@@ -1,6 +1,6 @@
 """The small checks that a verdict rests on: one question each, with a sentence and a remedy."""
 
-from auditor.core.checks import acceptance, bounds, conduct, counting, output, parted, serverlog, text, timing
+from auditor.core.checks import acceptance, bounds, client, conduct, counting, output, parted, serverlog, text, timing
 from auditor.core.checks.base import Check, Context
 from auditor.core.judging.verdict import Finding
 
@@ -13,6 +13,7 @@ CHECKS: tuple[Check, ...] = (
     Check("no-other-traffic", "dirty", conduct.alone),
     Check("in-flight", "dirty", timing.in_flight),
     Check("full-load", "thin", timing.full_load),
+    Check("client-kept-up", "dirty", client.kept_up),
     Check("times-ordered", "dirty", timing.times_ordered),
     Check("reconciled", "dirty", counting.reconciled),
     Check("counters-agree", "dirty", counting.counters_agree),

@@ -1,15 +1,16 @@
 """The account: from evidence to the ledger. Pure; the adapters' readers are passed in."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from auditor.core.adapter import Adapter, Route
-from auditor.core.counting.evidence import Evidence, Exchange, Response, not_a_stream, read_response
+from auditor.core.counting.client import client_loads
+from auditor.core.counting.deliveries import UNKNOWN
+from auditor.core.counting.evidence import Evidence, Exchange, Passed, Readers, Response, not_a_stream
 from auditor.core.counting.exchange import Counted, counts_of, rung_reason, tally_of
 from auditor.core.counting.ledger import CellLedger, ExchangeLedger, Ledger, Status, Times
-from auditor.core.counting.reading import Stream, read_stream
+from auditor.core.counting.reading import Stream, StreamTaker
 from auditor.core.counting.rounds import Scrape, cell_ledger, contradicted, read_scrapes
 from auditor.core.counting.tally import check_identity
 from auditor.core.folder import Recount
@@ -41,7 +42,7 @@ def account_for(
     prompts = {prompt.id: prompt.kind for prompt in plan.prompts}
     final = {exchange.id for exchange in final_attempts(evidence)}
 
-    def count(exchange: Exchange, *, reads_steps: bool) -> Counted:
+    def count(exchange: Exchange, *, reads_steps: bool = True) -> Counted:
         cell = cells[str(exchange.meta["cell"])]
         again = recount.counts.get(exchange.id) if recount else None
         adapter = adapters[cell.server]
@@ -49,7 +50,7 @@ def account_for(
         route = adapter.route(plan.api) or Route("")
         return _count(exchange, cell, adapter, route, prompts, again, is_final=exchange.id in final)
 
-    items = [count(exchange, reads_steps=True) for exchange in evidence.exchanges if _is_measured(exchange, cells)]
+    items = [count(exchange) for exchange in evidence.exchanges if _is_measured(exchange, cells)]
     # An attempt that was put off is not shown; one that brought something is, though it was sent again.
     items = [item for item in items if item.exchange.id in final or item.stream.deliveries]
     scrapes = read_scrapes(evidence, cells, adapters)
@@ -67,8 +68,44 @@ def account_for(
         clock_error_ns=evidence.clock_error_ns,
         recounted_by=recount.tokenizer if recount else None,
         is_recount_independent=recount.is_independent if recount else False,
+        client=client_loads(evidence, [cell.key for cell in measured]),
     )
     return Account(ledger, tuple(counted), scrapes)
+
+
+def readers_of(plan: Plan, adapters: Mapping[str, Adapter]) -> Readers:
+    """What takes the reads of a log while it is read, so that they need not be held: streams that are measured are
+    taken apart, warm-ups and probes passed over, and scrapes and the texts that are compared kept."""
+    cells = {cell.key: cell for cell in plan.cells}
+
+    def reader(exchange: Exchange) -> StreamTaker | Passed | None:
+        if not _is_measured(exchange, cells):
+            return None if exchange.purpose == "scrape" else Passed()
+        cell = cells[str(exchange.meta["cell"])]
+        adapter = adapters[cell.server]
+        return None if cell.text else _taker(exchange, adapter, adapter.route(plan.api) or Route(""))
+
+    return reader
+
+
+def _taker(exchange: Exchange, adapter: Adapter, route: Route) -> StreamTaker:
+    steps = adapter.event_is_step
+    return StreamTaker(exchange.method, adapter.details, event_is_step=steps, shape=route.shape)
+
+
+def answer_of(exchange: Exchange, adapter: Adapter, route: Route) -> tuple[Response, Stream]:
+    """The answer, taken apart while the log was read, or now."""
+    taker = exchange.taker
+    if not isinstance(taker, StreamTaker):
+        taker = _taker(exchange, adapter, route)
+        for read in exchange.reads:
+            taker.take(read.arrival_ns, read.data)
+        taker.end(exchange.how)
+        exchange.taker = taker
+    response, stream = taker.result()
+    if not adapter.event_is_step and not stream.deliveries.are_marked:
+        stream = replace(stream, steps=None)
+    return response, stream
 
 
 def _with_nominal(ledger: CellLedger, adapter: Adapter) -> CellLedger:
@@ -107,8 +144,7 @@ def _count(
     *,
     is_final: bool,
 ) -> Counted:
-    response = read_response(exchange)
-    stream = read_stream(response, adapter.details, event_is_step=adapter.event_is_step, shape=route.shape)
+    response, stream = answer_of(exchange, adapter, route)
     status, problem = _status(exchange, response, stream)
     if not is_final:
         status, problem = "partial", "it was sent again after it had brought tokens"
@@ -117,7 +153,6 @@ def _count(
     delivered = None if rung is None else counts[rung]
     tally = tally_of(stream, delivered, requested=cell.max_tokens, event_is_step=adapter.event_is_step)
     text = stream.text
-    deliveries = stream.deliveries
     line = ExchangeLedger(
         exchange=exchange.id,
         cell=cell.key,
@@ -135,8 +170,8 @@ def _count(
         tally=tally,
         identity=check_identity(tally, is_partial=status != "complete"),
         times=_times(exchange, stream, delivered),
-        events_sharing_a_read=_sharing_a_read(stream),
-        largest_event=max((d.tokens for d in deliveries if d.tokens is not None), default=None),
+        events_sharing_a_read=stream.deliveries.sharing_a_read,
+        largest_event=stream.deliveries.largest,
         invisible_tokens=_invisible(stream, tally.delivered),
         reported=dict(stream.final.reported) if stream.final else {},
         notes=tuple(_notes(response, stream, ends_with_done=route.ends_with_done)),
@@ -176,33 +211,29 @@ def _times(exchange: Exchange, stream: Stream, delivered: int | None) -> Times:
     """When it happened; an answer ends with its last byte, and not when the client came to close the exchange."""
     deliveries = stream.deliveries
     end_ns = exchange.close_ns
-    if end_ns is not None and exchange.reads:
-        end_ns = exchange.reads[-1].arrival_ns
+    if end_ns is not None and exchange.last_ns is not None:
+        end_ns = exchange.last_ns
     if not deliveries:
         return Times(send_ns=exchange.send_ns, end_ns=end_ns)
-    first, rest = deliveries[0].tokens, [delivery.tokens for delivery in deliveries[1:]]
+    tokens = deliveries.tokens
+    first = None if tokens[0] == UNKNOWN else int(tokens[0])
     after = None if delivered is None else delivered - (1 if first is None else first)
-    if first is not None and None not in rest:
-        after = sum(tokens or 0 for tokens in rest)
+    if first is not None and deliveries.are_counted:
+        after = int(tokens[1:].sum())
     return Times(
         send_ns=exchange.send_ns,
-        first_ns=deliveries[0].at_ns,
-        last_ns=deliveries[-1].at_ns,
+        first_ns=int(deliveries.at_ns[0]),
+        last_ns=int(deliveries.at_ns[-1]),
         end_ns=end_ns,
         tokens_in_first_event=first,
         tokens_after_first=after,
     )
 
 
-def _sharing_a_read(stream: Stream) -> int:
-    reads = Counter(delivery.read for delivery in stream.deliveries)
-    return sum(count for count in reads.values() if count > 1)
-
-
 def _invisible(stream: Stream, delivered: int | None) -> int | None:
-    if delivered is None or any(d.tokens is None for d in stream.deliveries):
+    if delivered is None or not stream.deliveries.are_counted:
         return None
-    return delivered - sum(d.tokens or 0 for d in stream.deliveries if d.is_visible)
+    return delivered - stream.deliveries.visible_tokens
 
 
 def _notes(response: Response, stream: Stream, *, ends_with_done: bool) -> list[str]:

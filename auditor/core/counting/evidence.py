@@ -1,8 +1,8 @@
 """From the wire log to exchanges: what was asked, what came back, and when each event was whole."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from auditor.core.wire.http1 import FramingError, Head, ResponseReader
 from auditor.core.wire.log import Kind, WireRecord
@@ -28,6 +28,30 @@ class Read:
         return self.t_ns if self.kernel_ns is None else self.kernel_ns
 
 
+class Taker(Protocol):
+    """Takes the reads of an exchange one by one."""
+
+    def take(self, at_ns: int, data: bytes) -> None:
+        """The next read: when it arrived, and its bytes."""
+
+    def end(self, how: str | None) -> None:
+        """Nothing more comes."""
+
+
+class Passed:
+    """Takes reads that nobody asks for."""
+
+    def take(self, at_ns: int, data: bytes) -> None:
+        """Pass over it."""
+
+    def end(self, how: str | None) -> None:
+        """Nothing is left of it."""
+
+
+Readers = Callable[["Exchange"], Taker | None]
+"""What takes the reads of an exchange that was opened; None where they are kept."""
+
+
 @dataclass(slots=True)
 class Exchange:
     """One request and all that came back, as captured. Times are monotonic; None where the moment never came."""
@@ -46,10 +70,20 @@ class Exchange:
     words: str | None = None
     """What the system said when it broke."""
 
+    last_ns: int | None = None
+    """Arrival of the last read."""
+    taker: "Taker | None" = None
+    """What takes its reads as they are read from the log, instead of `reads`."""
+
     @property
     def purpose(self) -> str:
         """Why it was made."""
         return str(self.meta.get("purpose", "measure"))
+
+    @property
+    def method(self) -> str:
+        """Of its request."""
+        return str(self.meta.get("method", "POST"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +142,30 @@ class Evidence:
     """Whether the run reached its end mark."""
 
 
-def assemble(records: Sequence[WireRecord], damage: str | None = None) -> Evidence:
-    """Group the records of a wire log by exchange, in order of their ids."""
+def assemble(records: Iterable[WireRecord], damage: str | None = None, readers: Readers | None = None) -> Evidence:
+    """Group the records of a wire log by exchange, in order of their ids.
+
+    With `readers` the reads of an exchange go where they say, and are not held.
+    """
     exchanges: dict[int, Exchange] = {}
     marks: list[Mark] = []
-    clocks = _Clocks(records)
+    clocks = _Clocks()
     for record in records:
-        if record.kind is Kind.MARK:
+        if record.kind is Kind.READ:
+            if (exchange := exchanges.get(record.exchange)) is not None:
+                _apply_read(exchange, record, clocks)
+        elif record.kind is Kind.CLOCK:
+            clocks.add(record)
+        elif record.kind is Kind.MARK:
             marks.append(Mark(record.t_ns, record.json()))
         elif record.kind is Kind.OPEN:
-            exchanges[record.exchange] = Exchange(record.exchange, record.json(), open_ns=record.t_ns)
+            exchange = exchanges[record.exchange] = Exchange(record.exchange, record.json(), open_ns=record.t_ns)
+            exchange.taker = readers(exchange) if readers else None
         elif record.exchange in exchanges:
-            _apply(exchanges[record.exchange], record, clocks)
+            _apply(exchanges[record.exchange], record)
+    for exchange in exchanges.values():
+        if exchange.taker is not None and exchange.close_ns is None:
+            exchange.taker.end(None)
     return Evidence(
         exchanges=tuple(exchanges[key] for key in sorted(exchanges)),
         marks=tuple(marks),
@@ -129,7 +175,16 @@ def assemble(records: Sequence[WireRecord], damage: str | None = None) -> Eviden
     )
 
 
-def _apply(exchange: Exchange, record: WireRecord, clocks: "_Clocks") -> None:
+def _apply_read(exchange: Exchange, record: WireRecord, clocks: "_Clocks") -> None:
+    kernel_ns = clocks.monotonic(record)
+    exchange.last_ns = record.t_ns if kernel_ns is None else kernel_ns
+    if exchange.taker is not None:
+        exchange.taker.take(exchange.last_ns, record.payload)
+    else:
+        exchange.reads.append(Read(record.t_ns, kernel_ns, record.payload))
+
+
+def _apply(exchange: Exchange, record: WireRecord) -> None:
     match record.kind:
         case Kind.CONNECT:
             exchange.connect_ns = record.t_ns
@@ -138,21 +193,25 @@ def _apply(exchange: Exchange, record: WireRecord, clocks: "_Clocks") -> None:
             exchange.send_ns, exchange.request = record.t_ns, record.payload
         case Kind.SENT:
             exchange.sent_ns = record.t_ns
-        case Kind.READ:
-            exchange.reads.append(Read(record.t_ns, clocks.monotonic(record), record.payload))
         case Kind.CLOSE:
             what = record.json()
             exchange.close_ns, exchange.how, exchange.words = record.t_ns, what.get("how"), what.get("words")
+            if exchange.taker is not None:
+                exchange.taker.end(exchange.how)
 
 
 class _Clocks:
     """Turns the kernel's realtime stamps into monotonic ones by the nearest earlier pair of both clocks."""
 
-    def __init__(self, records: Sequence[WireRecord]) -> None:
-        self._pairs = [record for record in records if record.kind is Kind.CLOCK]
-        errors = [int(pair.json().get("error_ns", 0)) for pair in self._pairs]
-        self.error_ns = max(errors) if errors else None
+    def __init__(self) -> None:
+        self._pairs: list[WireRecord] = []
+        self.error_ns: int | None = None
         self._at = 0
+
+    def add(self, pair: WireRecord) -> None:
+        """Both clocks, read together."""
+        self._pairs.append(pair)
+        self.error_ns = max(self.error_ns or 0, int(pair.json().get("error_ns", 0)))
 
     def monotonic(self, record: WireRecord) -> int | None:
         if record.kernel_ns == 0 or not self._pairs:
@@ -164,35 +223,70 @@ class _Clocks:
         return min(record.t_ns, record.kernel_ns - (pair.kernel_ns - pair.t_ns))
 
 
+class ResponseTaker:
+    """Takes a response apart as its reads come; what cannot be read is said in `problem`, never raised."""
+
+    def __init__(self, method: str) -> None:
+        self._reader = ResponseReader(request_method=method)
+        self._events: EventReader | LineReader | None = None
+        self._body: list[bytes] = []
+        self._problem: str | None = None
+
+    @property
+    def head(self) -> Head | None:
+        """Its head; None while it is not whole."""
+        return self._reader.head
+
+    @property
+    def has_plain_lines(self) -> bool:
+        """Whether server-sent events come, and none of the next was taken yet."""
+        self._events = self._events or reader_of(self._reader.head)
+        return isinstance(self._events, EventReader) and self._events.is_between
+
+    def take(self, data: bytes) -> bytes:
+        """The bytes of the event stream in the next read; those of any other body are kept."""
+        if self._problem is not None:
+            return b""
+        try:
+            piece = self._reader.feed(data)
+        except FramingError as error:
+            self._problem = str(error)
+            return b""
+        if is_event_stream(self._reader.head):
+            return piece
+        self._body.append(piece)
+        return b""
+
+    def events(self, piece: bytes) -> list[ServerEvent]:
+        """The events that end with these bytes of the stream."""
+        if not piece:
+            return []
+        self._events = self._events or reader_of(self._reader.head)
+        return self._events.feed(piece)
+
+    def end(self, how: str | None, arrivals: tuple[Arrival, ...] = ()) -> Response:
+        """The response, when nothing more comes."""
+        if self._problem is None and how in ("eof", "complete"):
+            self._reader.eof()
+        return Response(
+            head=self._reader.head,
+            arrivals=arrivals,
+            body=b"".join(self._body),
+            whole=self._reader.complete,
+            unfinished_event=self._events is not None and self._events.unfinished,
+            oversized_events=self._events.oversized if self._events else 0,
+            problem=self._problem,
+        )
+
+
 def read_response(exchange: Exchange) -> Response:
     """Take the reads of an exchange apart; what cannot be read is said in `problem`, never raised."""
-    reader = ResponseReader(request_method=str(exchange.meta.get("method", "POST")))
-    events: EventReader | LineReader | None = None
+    taker = ResponseTaker(exchange.method)
     arrivals: list[Arrival] = []
-    body: list[bytes] = []
-    problem = None
     for index, read in enumerate(exchange.reads):
-        try:
-            piece = reader.feed(read.data)
-        except FramingError as error:
-            problem = str(error)
-            break
-        if not is_event_stream(reader.head):
-            body.append(piece)
-            continue
-        events = events or reader_of(reader.head)
-        arrivals.extend(Arrival(read.arrival_ns, index, event) for event in events.feed(piece))
-    if problem is None and exchange.how in ("eof", "complete"):
-        reader.eof()
-    return Response(
-        head=reader.head,
-        arrivals=tuple(arrivals),
-        body=b"".join(body),
-        whole=reader.complete,
-        unfinished_event=events is not None and events.unfinished,
-        oversized_events=events.oversized if events else 0,
-        problem=problem,
-    )
+        events = taker.events(taker.take(read.data))
+        arrivals.extend(Arrival(read.arrival_ns, index, event) for event in events)
+    return taker.end(exchange.how, tuple(arrivals))
 
 
 def is_event_stream(head: Head | None) -> bool:

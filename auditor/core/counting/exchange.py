@@ -63,8 +63,7 @@ def tally_of(stream: Stream, delivered: int | None, *, requested: int, event_is_
     )
     if not stream.deliveries:
         return tally
-    details = stream.deliveries[0].details
-    if stream.steps and details is not None and details.step is not None:
+    if stream.steps and stream.deliveries.is_marked:
         return tally.model_copy(update=_from_marked_steps(stream, stream.steps))
     if event_is_step:
         return tally.model_copy(update=_from_event_steps(stream))
@@ -77,6 +76,8 @@ def _reasoning(stream: Stream) -> int | None:
     """Reasoning tokens by the usage, else by the events that carry nothing else; None where nothing tells."""
     if stream.usage is not None and stream.usage.reasoning is not None:
         return stream.usage.reasoning
+    if not stream.deliveries.reasoning:
+        return None
     events = [delivery for delivery in stream.deliveries if delivery.reasoning]
     if not events or any(delivery.text or delivery.tool or delivery.tokens is None for delivery in events):
         return None

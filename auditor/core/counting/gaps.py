@@ -3,10 +3,15 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from auditor.core.counting.exchange import Counted
 from auditor.core.record import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from auditor.core.counting.exchange import Counted
 
 
 class Gaps(Record):
@@ -40,35 +45,46 @@ def quantile(ordered: Sequence[int], share: float) -> int:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def gap_summary(counted: Iterable[Counted], cell: str) -> GapSummary:
+def gap_summary(counted: "Iterable[Counted]", cell: str) -> GapSummary:
     """Summarise the gaps of a cell; an answer that did not complete is left out."""
+    import numpy as np
+
     streams = [item.stream for item in counted if item.line.cell == cell and item.line.status == "complete"]
     deliveries = [stream.deliveries for stream in streams]
-    events = [later.at_ns - earlier.at_ns for one in deliveries for earlier, later in pairwise(one)]
-    one_each = bool(events) and all(delivery.tokens == 1 for one in deliveries for delivery in one)
+    events = _between([one.at_ns for one in deliveries])
+    one_each = len(events) > 0 and all(bool((one.tokens == 1).all()) for one in deliveries)
     shown = [(stream.deliveries, stream.steps) for stream in streams if stream.steps]
-    starts = [[one[step.first].at_ns for step in steps if step.deliveries] for one, steps in shown]
-    steps = [later - earlier for one in starts for earlier, later in pairwise(one)]
+    firsts = [[step.first for step in steps if step.deliveries] for _, steps in shown]
+    starts = [one.at_ns[np.array(first, np.int64)] for (one, _), first in zip(shown, firsts, strict=True)]
     verified = [step for _, all_steps in shown for step in all_steps if step.phase == "verify"]
     accepted = Counter(step.accepted for step in verified if step.accepted is not None)
     return GapSummary(
         icl_ns=_gaps(events),
-        step_ns=_gaps(steps),
+        step_ns=_gaps(_between(starts)),
         itl_ns=_gaps(events) if one_each else None,
         itl_reason=None if one_each else "not every event carried exactly one token",
         accepted_per_step=dict(sorted(accepted.items())),
     )
 
 
-def _gaps(values: list[int]) -> Gaps | None:
-    if not values:
+def _between(times: "Sequence[NDArray[np.int64]]") -> "NDArray[np.int64]":
+    """The gaps within each of several series of times."""
+    import numpy as np
+
+    return np.concatenate([np.empty(0, np.int64), *(np.diff(one) for one in times)])
+
+
+def _gaps(values: "NDArray[np.int64]") -> Gaps | None:
+    import numpy as np
+
+    if not len(values):
         return None
-    ordered = sorted(values)
+    ordered: Sequence[int] = np.sort(values)  # type: ignore[assignment]  # indexed and measured, no more
     return Gaps(
         n=len(ordered),
-        least_ns=ordered[0],
-        median_ns=quantile(ordered, 0.5),
-        p90_ns=quantile(ordered, 0.9),
-        p99_ns=quantile(ordered, 0.99),
-        most_ns=ordered[-1],
+        least_ns=int(ordered[0]),
+        median_ns=int(quantile(ordered, 0.5)),
+        p90_ns=int(quantile(ordered, 0.9)),
+        p99_ns=int(quantile(ordered, 0.99)),
+        most_ns=int(ordered[-1]),
     )

@@ -2,9 +2,10 @@
 
 from typing import Literal
 
+from auditor.core.counting.client import ClientLoad
 from auditor.core.counting.counters import Counters
 from auditor.core.counting.tally import Identity, Tally
-from auditor.core.record import Record
+from auditor.core.record import Record, canonical_json
 from auditor.terms import Rung
 
 Status = Literal["complete", "partial", "failed"]
@@ -143,6 +144,12 @@ class Ledger(Record):
     """The tokenizer that counted the text again; None where none did."""
     is_recount_independent: bool = False
     """Whether that is another than the measured server's own."""
+    client: tuple[ClientLoad, ...] = ()
+    """How the client kept up in each cell; left out of the file where it did not record that."""
+
+    def to_json(self) -> bytes:
+        """The canonical JSON; ledgers of logs without marks of the client stay what they were."""
+        return canonical_json(self.model_dump(mode="json", exclude=None if self.client else {"client"}))
 
     def cell(self, key: str) -> CellLedger | None:
         """The cell of that key, None when nothing of it was measured."""

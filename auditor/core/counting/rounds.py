@@ -205,26 +205,30 @@ def _sources(own: Sequence[Counted], rounds: Sequence[RoundLedger], tally: Tally
 
 def _best_seconds(items: Sequence[Counted], start_ns: int) -> dict[str, int | None]:
     """The most tokens, prompt and delivered tokens, and events in one second."""
-    tokens: Counter[int] = Counter()
-    prompts: Counter[int] = Counter()
-    events: Counter[int] = Counter()
-    last, knows_tokens, knows_prompts = start_ns, True, True
-    for item in items:
-        for index, delivery in enumerate(item.stream.deliveries):
-            second = (delivery.at_ns - start_ns) // SECOND_NS
-            events[second] += 1
-            tokens[second] += delivery.tokens or 0
-            prompts[second] += (item.line.tally.prompt_tokens or 0) if index == 0 else 0
-            knows_tokens = knows_tokens and delivery.tokens is not None
-            last = max(last, delivery.at_ns)
-        knows_prompts = knows_prompts and item.line.tally.prompt_tokens is not None
-    whole = range((last - start_ns) // SECOND_NS)
-    if len(whole) < 2:
+    import numpy as np
+
+    shown = [(item.line.tally.prompt_tokens, item.stream.deliveries) for item in items if item.stream.deliveries]
+    last = max([start_ns, *(int(one.at_ns.max()) for _, one in shown)])
+    whole = (last - start_ns) // SECOND_NS
+    if whole < 2:
         return {}
+    tokens, prompts, events = (np.zeros(whole + 1, np.int64) for _ in range(3))
+    for prompt_tokens, one in shown:
+        seconds = (one.at_ns - start_ns) // SECOND_NS
+        # A stamp before the first request is clock error, and belongs to no second.
+        is_within = seconds >= 0
+        seconds, counts = seconds[is_within], np.maximum(one.tokens, 0)[is_within]
+        np.add.at(events, seconds, 1)
+        np.add.at(tokens, seconds, counts)
+        if is_within[0]:
+            prompts[seconds[0]] += prompt_tokens or 0
+    knows_tokens = all(one.are_counted for _, one in shown)
+    knows_prompts = all(item.line.tally.prompt_tokens is not None for item in items)
+    both = int((tokens + prompts)[:whole].max())
     return {
-        "peak_second_tokens": max(tokens[second] for second in whole) if knows_tokens else None,
-        "peak_second_total": max(tokens[s] + prompts[s] for s in whole) if knows_tokens and knows_prompts else None,
-        "peak_second_events": max(events[second] for second in whole),
+        "peak_second_tokens": int(tokens[:whole].max()) if knows_tokens else None,
+        "peak_second_total": both if knows_tokens and knows_prompts else None,
+        "peak_second_events": int(events[:whole].max()),
     }
 
 

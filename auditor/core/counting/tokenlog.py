@@ -1,5 +1,6 @@
 """The token log: one line for every delivered token, with its time, its text and the step that it came out of."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -88,6 +89,34 @@ def _steps_by_event(steps: tuple[Step, ...]) -> dict[int, tuple[int, Step]]:
         for number, step in enumerate(steps)
         for event in range(step.first, step.first + step.deliveries)
     }
+
+
+def token_log(counted: Iterable[Counted]) -> Iterator[bytes]:
+    """The token log as it is written, a piece for each exchange."""
+    for item in counted:
+        yield _plain_lines(item) or to_jsonl(_lines(item))
+
+
+_SPECIAL = re.compile(r'["\\\x00-\x1f]')
+
+
+def _plain_lines(item: Counted) -> bytes | None:
+    """The lines of a stream that tells neither steps nor ids nor tokens by event, and brings plain text alone; None for
+    any other. The same bytes as those of its lines one by one."""
+    shown, line = item.stream.deliveries, item.line
+    told = item.stream.steps or shown.token_ids or shown.reasoning or shown.tool or shown.largest is not None
+    if told or not shown or _SPECIAL.search(shown.text.whole):
+        return None
+    sent, name = line.times.send_ns, orjson.dumps
+    names = f'"cell":{name(line.cell).decode()},"repeat":{line.repeat},"prompt":{name(line.prompt).decode()}'
+    begin = f'{{"exchange":{line.exchange},{names},"index":null,"event":'
+    end = ',"step":null,"phase":null,"drafted":null,"accepted":null,"rejected":null}\n'
+    times = shown.at_ns.tolist()
+    since = ["null"] * len(times) if sent is None else [at_ns - sent for at_ns in times]
+    return "".join(
+        f'{begin}{event},"t_ns":{t_ns},"mono_ns":{at_ns},"token_id":null,"text":"{text}"{end}'
+        for event, (t_ns, at_ns, text) in enumerate(zip(since, times, shown.text, strict=True))
+    ).encode()
 
 
 def to_jsonl(lines: Iterable[dict[str, Any]]) -> bytes:

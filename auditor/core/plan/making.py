@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from auditor.core.claim.claim import Case
 from auditor.core.explain.discrimination import CELL, Discrimination
@@ -18,6 +19,9 @@ QUICK_KINDS: tuple[Kind, ...] = ("code", "prose")
 LEAST_TOKENS = 128
 """Delivered tokens per stream below which no rate is believed, whatever the claim says."""
 WARMUP_TOKENS = 48
+OPEN_S = 60
+"""Seconds of arrivals in a repeat of an open loop."""
+MOST_REQUESTS = 10_000
 _NONCE_TOKENS = 12
 _MARGIN_TOKENS = 64
 """Left free in the context for the chat template and the nonce."""
@@ -41,6 +45,9 @@ class Wishes:
     stall_ns: int | None = None
     discriminate: Discrimination | None = None
     """A further measurement beside the claim's own load."""
+    rate: float | None = None
+    """Requests per second, open loop."""
+    arrivals: Literal["poisson", "constant"] = "poisson"
     check_text: bool = False
     """Whether greedy texts are compared with those of the server without speculation."""
 
@@ -81,6 +88,9 @@ def make_plan(
         "prompts": tuple(prompt.id for prompt in prompts),
         "max_tokens": tokens,
     }
+    if wishes.rate is not None:
+        requests = min(MOST_REQUESTS, max(len(prompts), round(wishes.rate * OPEN_S)))
+        load |= {"rate": wishes.rate, "arrivals": wishes.arrivals, "requests": requests}
     cells = [_warmup(server, load) for server in servers]
     cells.append(Cell(key="subject", server=subject.key, role="subject", **load))
     cells += [Cell(key=server.key, server=server.key, role="reference", **load) for server in references]
@@ -207,6 +217,8 @@ def _warmup(server: ServerFacts, load: dict[str, object]) -> Cell:
             "repeats": 1,
             "requests": load["streams"],
             "max_tokens": WARMUP_TOKENS,
+            "rate": None,
+            "arrivals": None,
         }
     )
 

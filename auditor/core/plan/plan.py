@@ -1,8 +1,10 @@
 """The plan: everything that will be sent and how it will be judged, fixed and hashed before the first request."""
 
 import hashlib
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from auditor.core.explain.discrimination import Discrimination
@@ -36,6 +38,11 @@ class Cell(Record):
     """Prompt ids, taken in turn."""
     max_tokens: int
     """Requested length of each answer."""
+    rate: float | None = None
+    """Requests per second, open loop: each is sent when it is due, whatever became of those before. None is closed
+    loop: as many in flight as there are streams."""
+    arrivals: Literal["poisson", "constant"] | None = None
+    """How the requests of an open loop are spaced."""
     text: Literal["plain", "compared"] | None = None
     """For a comparison of texts; of a plain server's answers the log-probabilities are asked for as well."""
 
@@ -93,8 +100,9 @@ class Plan(Record):
         if self.discriminates is None:
             del document["discriminates"]
         for cell in document["cells"]:
-            if cell["text"] is None:
-                del cell["text"]
+            for name in ("rate", "arrivals", "text"):
+                if cell[name] is None:
+                    del cell[name]
         return canonical_json(document)
 
     def cell(self, key: str) -> Cell:
@@ -149,6 +157,17 @@ def _round(plan: Plan, cell: Cell, repeat: int) -> Round:
         messages = with_nonce(prompt, nonce_for(plan, cell, repeat, index))
         requests.append(Request(cell.key, repeat, index, prompt, messages, cell.max_tokens))
     return Round(cell, repeat, tuple(requests))
+
+
+def due_ns(plan: Plan, cell: Cell, repeat: int) -> tuple[int, ...]:
+    """When each request of an open loop is due, ns from the start of the round; the same for the same seed."""
+    assert cell.rate is not None
+    mean_ns = 1e9 / cell.rate
+    if cell.arrivals == "constant":
+        return tuple(round(index * mean_ns) for index in range(cell.requests))
+    rng = random.Random(f"{plan.seed}/{cell.key}/{repeat}/arrivals")
+    gaps = (rng.expovariate(1) for _ in range(cell.requests))
+    return tuple(round(at * mean_ns) for at in accumulate(gaps))
 
 
 def nonce_for(plan: Plan, cell: Cell, repeat: int, index: int) -> str:

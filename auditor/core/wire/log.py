@@ -9,12 +9,13 @@ in little-endian order. `t_ns` is the client's monotonic clock; `kernel_ns` is t
 realtime clock, 0 where the system gives none. CLOCK records hold both clocks read together and relate the two.
 """
 
+import os
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 import zstandard
@@ -26,12 +27,17 @@ MAGIC = b"AUDITWIRE\x01"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 """First bytes of every zstd frame."""
 _PIECE = 1 << 12
-"""Bytes that are decompressed at once: zstd makes at most 128 MiB of them."""
+"""Bytes that are decompressed at once: zstd makes at most 128 MiB of them, and of a run's some MiB."""
 MAX_PAYLOAD = 1 << 28
 """Longest payload that is believed, in bytes; more means a damaged file."""
-MOST_BYTES = 2 << 30
-SMALL_BYTES, MOST_TIMES = 64 << 20, 500
-"""Of a log, decompressed: events of servers that differ in one token compress 20 to 60 times."""
+MOST_BYTES = 1 << 36
+SMALL_BYTES, MOST_TIMES = 64 << 20, 5000
+"""Of a log, decompressed: events that differ in one token compress 20 to 60 times, and 800 times where a server sends
+as fast as it can. It is read in pieces, so that this bounds the time and not the memory."""
+
+
+MOST_HELD = 64 << 20
+"""Bytes of a frame that are held until it is seen to be whole; the writer makes frames of a few MiB."""
 
 
 class Kind(IntEnum):
@@ -105,39 +111,65 @@ class WireLog:
     """Why reading stopped before the end of the file, None when it did not."""
 
 
+class WireScan:
+    """The records of a wire log one after the other, in little memory however long it is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.damage: str | None = None
+        """Why reading stopped before the end of the file; told when the last record was given."""
+
+    def __iter__(self) -> Iterator[WireRecord]:
+        """Raises EvidenceError when the file is not a wire log, is of a newer version, or expands beyond belief."""
+        try:
+            with self.path.open("rb") as file:
+                yield from self._records(file, os.fstat(file.fileno()).st_size)
+        except OSError as error:
+            what = f"the wire log cannot be read ({error.strerror})"
+            raise EvidenceError(what, where=str(self.path)) from error
+
+    def _records(self, file: BinaryIO, size: int) -> Iterator[WireRecord]:
+        begin = file.read(len(_ZSTD))
+        if begin != _ZSTD[: len(begin)]:
+            raise EvidenceError("this is not a wire log", where=str(self.path))
+        file.seek(0)
+        self.damage = None if begin else "the wire log is empty"
+        held = bytearray()
+        is_checked = False
+        try:
+            for piece, is_end in _pieces(file, size, str(self.path)):
+                held += piece
+                if not is_end and len(held) < MOST_HELD:
+                    continue  # a frame that is torn further on is not given in part
+                if not is_checked:
+                    held, is_checked = bytearray(_checked(bytes(held), self.path)), True
+                used = 0
+                for start, record in _records(bytes(held)):
+                    used = start + HEAD.size + len(record.payload)
+                    yield record
+                held = held[used:]
+                if is_end and held:
+                    raise ValueError("a record is longer than its frame")
+        except (zstandard.ZstdError, struct.error, ValueError) as error:
+            self.damage = str(error)
+
+
 def read_wire(path: Path) -> WireLog:
-    """Read a wire log; a torn last frame, as a killed process leaves it, is reported and not an error.
+    """Read a whole wire log; a torn last frame, as a killed process leaves it, is reported and not an error.
 
-    Raises EvidenceError when the file is not a wire log, is of a newer version, or expands beyond what a run gives.
+    Raises EvidenceError as `WireScan` does.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise EvidenceError(f"the wire log cannot be read ({error.strerror})", where=str(path)) from error
-    return parse_wire(data, str(path))
+    scan = WireScan(path)
+    return WireLog(tuple(scan), scan.damage)
 
 
-def parse_wire(data: bytes, where: str) -> WireLog:
-    """The same from the bytes of a file; `where` names it in errors."""
-    if data[:4] != _ZSTD[: len(data)]:
-        raise EvidenceError("this is not a wire log", where=where)
-    records: list[WireRecord] = []
-    damage = None if data else "the wire log is empty"
-    try:
-        for position, body in enumerate(_frames(data, where)):
-            records.extend(_records(_checked(body, where) if position == 0 else body))
-    except (zstandard.ZstdError, struct.error, ValueError) as error:
-        damage = str(error)
-    return WireLog(tuple(records), damage)
-
-
-def _checked(body: bytes, where: str) -> bytes:
+def _checked(body: bytes, path: Path) -> bytes:
     if not body.startswith(MAGIC[:-1]):
-        raise EvidenceError("this is not a wire log", where=where)
+        raise EvidenceError("this is not a wire log", where=str(path))
     if body[: len(MAGIC)] != MAGIC:
         raise EvidenceError(
             f"the wire log has format {body[len(MAGIC) - 1]}, this tool reads 1",
-            where=where,
+            where=str(path),
             remedy="use a newer version of the tool",
         )
     return body[len(MAGIC) :]
@@ -148,31 +180,34 @@ def most_expanded(size: int) -> int:
     return min(MOST_BYTES, max(SMALL_BYTES, MOST_TIMES * size))
 
 
-def _frames(data: bytes, where: str) -> Iterator[bytes]:
-    at, left = 0, most_expanded(len(data))
-    while at < len(data):
+def _pieces(file: BinaryIO, size: int, where: str) -> Iterator[tuple[bytes, bool]]:
+    """What the frames hold, a piece at a time, and whether a frame ends with it."""
+    left = most_expanded(size)
+    rest = b""
+    while data := rest or file.read(_PIECE):
         decompressor = zstandard.ZstdDecompressor().decompressobj()
-        parts = []
-        # In pieces: what follows the frame is copied by the decompressor, and a long log has thousands of frames.
         while not decompressor.eof:
-            if at >= len(data):
+            if not data and not (data := file.read(_PIECE)):
                 raise ValueError("the last frame is incomplete")
-            piece = data[at : at + _PIECE]
-            parts.append(decompressor.decompress(piece))
-            at += len(piece) - len(decompressor.unused_data)
-            left -= len(parts[-1])
+            piece = decompressor.decompress(data)
+            data = b""
+            left -= len(piece)
             if left < 0:
-                what = f"the wire log expands to more than {most_expanded(len(data)) >> 20:,} MiB, which no run does"
+                what = f"the wire log expands to more than {most_expanded(size) >> 20:,} MiB, which no run does"
                 raise EvidenceError(what, where=where, remedy="it was made to fill memory: do not judge it")
-        yield b"".join(parts)
+            yield piece, decompressor.eof
+        rest = decompressor.unused_data
 
 
-def _records(body: bytes) -> Iterator[WireRecord]:
-    at = 0
-    while at < len(body):
-        kind, exchange, t_ns, kernel_ns, length = HEAD.unpack_from(body, at)
-        at += HEAD.size
-        if length > MAX_PAYLOAD or at + length > len(body):
+def _records(body: bytes) -> Iterator[tuple[int, WireRecord]]:
+    """The whole records, each with where it begins."""
+    at, unpack = 0, HEAD.unpack_from
+    while at + HEAD.size <= len(body):
+        kind, exchange, t_ns, kernel_ns, length = unpack(body, at)
+        end = at + HEAD.size + length
+        if length > MAX_PAYLOAD:
             raise ValueError("a record is longer than its frame")
-        yield WireRecord(Kind(kind), exchange, t_ns, kernel_ns, body[at : at + length])
-        at += length
+        if end > len(body):
+            return
+        yield at, WireRecord(Kind(kind), exchange, t_ns, kernel_ns, body[at + HEAD.size : end])
+        at = end

@@ -37,6 +37,11 @@ class EventReader:
         """Whether the bytes so far end inside an event."""
         return bool(self._line.strip()) or bool(self._data)
 
+    @property
+    def is_between(self) -> bool:
+        """Whether the bytes so far end between two events, so that nothing of the next is held."""
+        return not (self._line or self._data or self._name or self._size or self._skipping or self._after_cr)
+
     def feed(self, data: bytes) -> list[ServerEvent]:
         """The events that end within this piece."""
         events: list[ServerEvent] = []
