@@ -236,3 +236,12 @@ def test_no_word_for_people_calls_a_way_of_counting_honest() -> None:
     page = (root / "docs" / "explain.md").read_text() + (root / "README.md").read_text()
     for text in (shown, page, VerdictKind.UNLABELLED.meaning):
         assert "honest" not in text
+
+
+def test_an_interval_down_to_nothing_is_not_nothing() -> None:
+    from auditor.core.explain.backwards import factor_words
+    from auditor.core.explain.matching import Number
+
+    claim = Number("77", 76.5, 77.5)
+    assert "reaches down to 0: too wide" in factor_words(claim, 0, 253)
+    assert factor_words(claim, 0, 0) == "Nothing was delivered."

@@ -12,6 +12,7 @@ from auditor.core.physics.figures import Figures
 from auditor.core.physics.parts import params_of
 from auditor.core.physics.step import cache_growth, state_size
 from auditor.core.physics.weights import Weights
+from auditor.core.wording import plural
 
 TITLES: dict[str, str] = {
     "attn": "attention", "gdn": "linear attention", "indexer": "indexer of sparse attention", "router": "router",
@@ -117,7 +118,7 @@ def _declared_words(declared: Declared | None) -> str:
     if declared is None:
         return "none is declared"
     size = f", groups of {declared.group_size}" if declared.group_size else ""
-    left = f", {len(declared.left_out)} patterns left out" if declared.left_out else ""
+    left = f", {plural(len(declared.left_out), 'pattern')} left out" if declared.left_out else ""
     silent = "" if declared.says_what_is_left_out else ", what it leaves out is not said"
     return f"{declared.form or 'mixed formats'} by {declared.method}{size}{left}{silent} ({declared.source})"
 

@@ -31,8 +31,10 @@ def backwards(claim: Number, served: Served, stated: Stated, *, has_drafts: bool
 
 def factor_words(claim: Number, low: float, high: float) -> str:
     """The claim as a multiple of what was delivered, with the smallest factor spelled out."""
-    if low <= 0:
+    if high <= 0:
         return "Nothing was delivered."
+    if low <= 0:
+        return "The interval of what was delivered reaches down to 0: too wide for a factor."
     factors = (claim.low / high, claim.high / low)
     if factors[0] <= 1 <= factors[1]:
         return "What was delivered meets the claim."
