@@ -45,14 +45,14 @@ def verify(what: str, key: str | None, challenge: str | None, out: Path | None, 
             raise UsageError(
                 "--key, --challenge and --out are for bundles", where=what, remedy="`audit bundle` it first"
             )
-        from auditor.bundles import verify_folder
+        from auditor.verifying import verify_folder
 
         found = verify_folder(folder)
     else:
         import time
 
-        from auditor.bundles import verify_bundle
         from auditor.publish.challenges import load_challenge
+        from auditor.verifying import verify_bundle
 
         asked = None if challenge is None else load_challenge(challenge)
         data = read_bundle(what)
@@ -108,6 +108,7 @@ def _say(found: "Verification", said: Output) -> None:
     headline = {0: "VERIFIED", 3: "NOT VERIFIED", 4: "NOT SETTLED"}[found.exit_code]
     named = f"run {found.run} of {found.claim}: {found.sentence}" if found.run else found.what
     lines = wrapped(f"{headline}: {named}", rest="  ")
+    lines += [f"  SHA-256 {found.sha256}"] if found.sha256 else []
     for one in found.checks:
         sentence = f"{one.sentence}; {one.remedy}" if one.remedy else one.sentence
         lines += wrapped(sentence, f"  {words[one.outcome]:<11}  {one.id:<13}  ")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
+MOST_BYTES = 32 << 20
+MOST_KEYS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ def opened(data: bytes, where: str) -> Opened:
     from securesystemslib.exceptions import FormatError, VerificationError
     from securesystemslib.signer import SSlibKey
 
+    if len(data) > MOST_BYTES:
+        raise EvidenceError(f"is larger than {MOST_BYTES >> 20} MiB", where=where)
     try:
         envelope = Envelope.from_dict(orjson.loads(data))
         is_ours = envelope.payload_type == PAYLOAD_TYPE and canonical_json(envelope.to_dict()) == data
@@ -54,6 +58,8 @@ def opened(data: bytes, where: str) -> Opened:
         is_ours = False
     if not is_ours:
         raise EvidenceError("is no envelope as this tool writes it: a byte of it was changed", where=where)
+    if len(envelope.signatures) > MOST_KEYS:
+        raise EvidenceError(f"has more than {MOST_KEYS} signatures", where=where)
     for line in envelope.signatures:
         public = parsed(line)
         if public is None:

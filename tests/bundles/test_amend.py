@@ -9,12 +9,13 @@ import pytest
 from bundled import Audit
 
 from auditor.audit import judge_folder
-from auditor.bundles import make_bundle, verify_bundle, verify_folder
+from auditor.bundles import make_bundle
 from auditor.core.amendment import amendments_of
 from auditor.core.bundle.pack import unpack
 from auditor.core.folder import AMENDMENTS, MANIFEST, REPORT, VERDICT, RunFolder
 from auditor.errors import EvidenceError, Exit, UsageError
 from auditor.publish.amending import amend
+from auditor.verifying import verify_bundle, verify_folder
 
 NOW_NS = 1796200000 * 10**9
 HOSTILE = "<script>alert(1)</script>\n\u202eback\x1b[2J {{ 7 * 7 }}"
@@ -104,12 +105,9 @@ def test_a_line_that_is_changed_or_taken_out_is_found_without_any_other_file(own
 
 
 @pytest.mark.parametrize("keep", [0, 1, None])
-def test_the_last_line_out_is_found_by_the_manifest_and_the_database(
-    own_run: Path, keep: int | None, audit: Audit, database: str
-) -> None:
-    audit("judge", str(own_run), "--database", database)
+def test_the_last_line_out_is_found_by_the_manifest(own_run: Path, keep: int | None) -> None:
     for text in ("one", "two"):
-        audit("amend", str(own_run), "--correct", "--reason", text, "--database", database)
+        add(own_run, "correction", text)
     lines = (own_run / AMENDMENTS).read_bytes().splitlines(keepends=True)
     if keep is None:
         (own_run / AMENDMENTS).unlink()
@@ -118,8 +116,16 @@ def test_the_last_line_out_is_found_by_the_manifest_and_the_database(
     with pytest.raises(EvidenceError):
         judge_folder(own_run)
     assert verify_folder(own_run).exit_code == Exit.REFUTED
+
+
+def test_lines_out_are_found_by_the_database_too(own_run: Path, audit: Audit, database: str) -> None:
+    """Where the manifest went with them."""
+    for text in ("one", "two"):
+        add(own_run, "correction", text)
+    audit("judge", str(own_run), "--database", database)
+    first, _ = (own_run / AMENDMENTS).read_bytes().splitlines(keepends=True)
+    (own_run / AMENDMENTS).write_bytes(first)
     (own_run / MANIFEST).unlink()
-    judge_folder(own_run)
     again = audit("judge", str(own_run), "--database", database)
     assert "2 of its amendments are stored, and the folder's do not begin with them" in again.stderr
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from auditor.bundles import make_bundle, verify_bundle
+from auditor.bundles import make_bundle
 from auditor.core.bundle.pack import MAX_FILES, NOTE, STATEMENT, pack, unpack
 from auditor.core.bundle.statement import run_statement
 from auditor.core.folder import VERDICT, WIRE
 from auditor.core.wire.log import MAGIC
 from auditor.errors import EvidenceError, Exit, UsageError
 from auditor.publish.envelope import sealed
+from auditor.verifying import verify_bundle, verify_folder
 
 
 def tarred(*entries: tuple[str, bytes], form: int = tarfile.USTAR_FORMAT, **fields: object) -> bytes:
@@ -156,3 +157,30 @@ def test_signed_envelopes_are_bound_to_their_run(signed: bytes, unsigned: bytes,
     found = verify_bundle(pack(files), "bundle")
     assert found.exit_code == Exit.REFUTED
     assert "bundle.json is not what statement" in found.checks[-1].sentence
+
+
+@pytest.mark.parametrize(
+    "manifest", [b"", b"[]", b"1", b"null", b'{"/dev/zero": "0"}', b'{"../run.json": "0"}', b'{"wire.zst": 1}', b"{}"]
+)
+def test_manifests_that_are_none_are_refused(own_run: Path, manifest: bytes) -> None:
+    (own_run / "manifest.json").write_bytes(manifest)
+    found = verify_folder(own_run)
+    assert found.exit_code == Exit.REFUTED
+    assert {check.id for check in found.checks} == {"digests"}
+
+
+def test_evidence_that_breaks_the_judge_does_not_verify(unsigned: bytes) -> None:
+    """A plan without a judged cell, with every digest right."""
+    import orjson
+
+    from auditor.core.record import canonical_json, sha256
+
+    files = unpack(unsigned)
+    plan = {**orjson.loads(files["plan.json"]), "cells": []}
+    files["plan.json"] = canonical_json(plan)
+    run = {**orjson.loads(files["run.json"]), "plan_digest": sha256(files["plan.json"])}
+    files["run.json"] = canonical_json(run)
+    del files[STATEMENT]
+    found = verify_bundle(pack({**files, STATEMENT: sealed(run_statement(files))}), "bundle")
+    assert found.exit_code == Exit.REFUTED
+    assert found.checks[-1].sentence.startswith("the run cannot be judged")

@@ -13,7 +13,7 @@ import pytest
 from bundled import Audit
 
 from auditor.audit import judge_folder
-from auditor.bundles import make_bundle, verify_bundle
+from auditor.bundles import make_bundle
 from auditor.capture.local import LocalServer
 from auditor.core.bundle.verification import Verification
 from auditor.core.challenge.challenge import Challenge, read_challenge
@@ -24,6 +24,7 @@ from auditor.core.wire.log import Kind, frame, read_wire
 from auditor.errors import EvidenceError, Exit, UsageError
 from auditor.publish.challenges import Asked, issue, load_challenge, open_challenge
 from auditor.publish.keys import read_private
+from auditor.verifying import verify_bundle
 
 CLAIM = """\
 schema: 1

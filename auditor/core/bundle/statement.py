@@ -43,7 +43,7 @@ def run_statement(files: Mapping[str, bytes]) -> bytes:
         verdict = Verdict.from_json(files[VERDICT])
     except (KeyError, ValidationError):
         raise EvidenceError("is missing, damaged or from a newer version", where=VERDICT) from None
-    digests = {name: sha256(data) for name, data in files.items() if name != STATEMENT}
+    digests = digests_of(files)
     predicate = {
         "claim": verdict.claimed.claim,
         "case": verdict.claimed.case,
@@ -58,14 +58,16 @@ def run_statement(files: Mapping[str, bytes]) -> bytes:
     return statement(digests, RUN_TYPE, predicate)
 
 
-def changed_files(stated: Mapping[str, str], files: Mapping[str, bytes]) -> list[str]:
-    """What is not as it was stated, a sentence for each file; `stated` gives SHA-256 by name."""
-    digests = {name: sha256(data) for name, data in files.items() if name != STATEMENT}
-    changed = [name for name in stated if name in digests and digests[name] != stated[name]]
-    missing, added = sorted(stated.keys() - digests.keys()), sorted(digests.keys() - stated.keys())
+def digests_of(files: Mapping[str, bytes]) -> dict[str, str]:
+    """SHA-256 of every file of a bundle but the statement."""
+    return {name: sha256(data) for name, data in files.items() if name != STATEMENT}
+
+
+def changed_files(stated: Mapping[str, str], found: Mapping[str, str], where: str) -> list[str]:
+    """What is not as stated, a sentence for each file; both give SHA-256 by name, `where` says what states it."""
+    changed = sorted(name for name in stated if name in found and found[name] != stated[name])
     return [
-        *(f"{name} is not what {STATEMENT} states: a byte of it, or of its digest there, was changed"
-          for name in sorted(changed)),
-        *(f"{name} is stated in {STATEMENT} and is not there" for name in missing),
-        *(f"{name} is there and is not stated in {STATEMENT}" for name in added),
-    ]  # fmt: skip
+        *(f"{name} is not what {where} states: a byte of it, or of its digest there, was changed" for name in changed),
+        *(f"{name} is stated in {where} and is not there" for name in sorted(stated.keys() - found.keys())),
+        *(f"{name} is there and is not stated in {where}" for name in sorted(found.keys() - stated.keys())),
+    ]
