@@ -233,6 +233,18 @@ def test_llama_benchys_progress_gives_the_rates_that_its_report_prints() -> None
     assert all(result.grade is Grade.TIMED for result in results.values())
 
 
+def test_llama_benchys_tables_are_read_as_printed() -> None:
+    several = {result.name: result for result in read("llama-benchy/vllm-ngram.md").results}
+    assert list(several) == ["pp64 (c1)", "tg48 (c1)", "pp64 (c2)", "tg48 (c2)"]
+    two = several["tg48 (c2)"]
+    assert (two.settings.concurrency, two.settings.model, two.settings.output_tokens) == (2, "SmolLM2-135M", 48)
+    assert figures(two) == {"t/s (total)": 33.21, "t/s (req)": 19.58, "peak t/s": 40.5, "peak t/s (req)": 21.5}
+    single = read("llama-benchy/vllm-ngram-one.md")
+    assert (single.tool, len(single.results)) == ("llama-benchy", 4)
+    assert all(result.settings.concurrency == 1 for result in single.results)
+    assert [result.settings.more.get("depth") for result in single.results] == [None, None, "128", "128"]
+
+
 def test_evalscopes_numbers_are_those_it_printed() -> None:
     result = one(*EVALSCOPE)
     text = (DATA / "evalscope/printed.txt").read_text()

@@ -40,6 +40,7 @@ _SUMMARY = (
     Told("Avg Decoded Tok/Iter", "tokens/event"),
     Told("Spec. Accept Rate", ""),
 )
+_SHOWN = ("50%", "90%", "99%", "max")
 _PERCENTILES = (
     Told("Latency (s)", "s"),
     Told("TTFT (ms)", "ms"),
@@ -76,7 +77,7 @@ def _read(parts: Parts) -> Reading:
         settings=Settings(
             model=next((model for body in bodies if (model := body.text("model"))), None),
             concurrency=summary.count("Concurrency") or None if summary else None,
-            request_rate=summary.text("Request Rate (req/s)", 30) if summary else None,
+            request_rate=_rate(summary),
             prompts=summary.count("Total Requests") if summary else None,
         ),
         clock="monotonic" if file else "none",
@@ -88,11 +89,18 @@ def _read(parts: Parts) -> Reading:
     return Reading((result.model_copy(update={"findings": tuple(_findings(result))}),))
 
 
+def _rate(summary: Fields | None) -> str | None:
+    """The rate that was asked for; -1 is none."""
+    value = summary.number("Request Rate (req/s)") if summary else None
+    return f"{value:g}" if value is not None and value > 0 else None
+
+
 def _percentiles(file: File | None) -> Iterator[Figure]:
     """Percentiles, which are values of single requests: they are not counted anew."""
     for value in file.document if file else ():
         row = Fields(value, file.name if file else "")
-        which = row.text("Percentiles", 10) or "?"
+        if (which := row.text("Percentiles", 10)) not in _SHOWN:
+            continue
         for one in figures_of(row, _PERCENTILES):
             yield one.model_copy(update={"name": f"{one.name} {which}"})
 

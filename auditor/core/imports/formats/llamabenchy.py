@@ -1,4 +1,4 @@
-"""llama-benchy: the JSON of means over runs, and the progress log, which has every event of every request."""
+"""llama-benchy: the JSON of means over runs, the progress log with every event of every request, and the table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from auditor.core.imports.fields import Fields
 from auditor.core.imports.findings import ASK, about, fails, is_near, with_unit
 from auditor.core.imports.format import File, Format, Parts, Reading
+from auditor.core.imports.formats.llamabenchytable import is_table, results_of
 from auditor.core.imports.record import Figure, Grade, ImportFinding, Request, Result, Settings
 from auditor.terms import Rung
 
@@ -28,7 +29,9 @@ def _recognise(file: File) -> str | None:
     if isinstance(one, dict) and {"latency_mode", "benchmarks", "prefix_caching_enabled"} <= set(one):
         return "report"
     first = file.lines[0] if file.lines else {}
-    return "progress" if str(first.get("schema", "")).startswith(_SCHEMA) else None
+    if str(first.get("schema", "")).startswith(_SCHEMA):
+        return "progress"
+    return "table" if is_table(file) else None
 
 
 def _read(parts: Parts) -> Reading:
@@ -42,6 +45,8 @@ def _read(parts: Parts) -> Reading:
         lines = [Fields(line, parts["progress"].name) for line in parts["progress"].lines]
         version = version or lines[0].text("llama_benchy_version", 40)
         results += [_of_run(key, run) for key, run in _runs(lines).items()]
+    if "table" in parts:
+        results += results_of(parts["table"])
     return Reading(tuple(results), version)
 
 
@@ -170,5 +175,5 @@ FORMAT = Format(
         "`peak_throughput` of a run under one second is tokens by its time",
         "without token ids and usage a chunk was a token (eugr/llama-benchy#11: 5.51 for 25.16 tokens/s)",
     ),
-    seen="llama-benchy 0.4.0, JSON and progress log, against vLLM 0.32 on a CPU with n-gram drafts and llama.cpp",
+    seen="llama-benchy 0.4.0, JSON, progress log and table, against vLLM 0.32 on a CPU with n-gram drafts and llama.cpp",
 )

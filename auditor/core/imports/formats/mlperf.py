@@ -103,7 +103,11 @@ def _validity(summary: dict[str, str]) -> Iterator[ImportFinding]:
     if result == "VALID":
         yield finding("loadgen-valid", Outcome.HOLDS, "note", "LoadGen calls the run valid.")
     elif result:
-        failed = [name for name, said in summary.items() if "satisfied" in name and said.strip().upper() == "NO"]
+        failed = [
+            name.removesuffix("satisfied")
+            for name, said in summary.items()
+            if name.endswith("satisfied") and said.strip().upper() == "NO"
+        ]
         why = f": not satisfied are {', '.join(clean(name.strip(), 60).lower() for name in failed)}" if failed else ""
         yield fails("loadgen-invalid", f"LoadGen calls the run {clean(result, 20)}{why}.", gravity="dirty")
 
