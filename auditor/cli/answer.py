@@ -97,16 +97,14 @@ def _refuse(asked: "Asked", path: str, trusted: set[str], now_ns: int) -> None:
 def _job(asked: "Asked", path: str, options: dict[str, Any], started_ns: int) -> "Job":
     """The audit that the challenge asks for."""
     from auditor.audit import Job, ServerChoice
-    from auditor.capture.hardware import ssh_words
-    from auditor.capture.telemetry import Sampler
-    from auditor.cli.hardware import read_hardware
+    from auditor.cli.runparts import hardware_of, left_out, sampler_of
     from auditor.core.address import public_url
     from auditor.core.challenge.answered import ONE_SERVER
     from auditor.core.claim.claim import parse_claim
 
-    case = asked.challenge.the_case()
+    case, parts = asked.challenge.the_case(), {**_PARTS, **options}
+    without = left_out(parts, is_embedded=False, has_plain=False)
     run = f"{datetime.fromtimestamp(started_ns / 1e9, UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
-    is_sampled = options["nvml"] or options["ssh"]
     return Job(
         claim=parse_claim(asked.challenge.claim, path),
         case=case,
@@ -123,6 +121,19 @@ def _job(asked: "Asked", path: str, options: dict[str, Any], started_ns: int) ->
         kind=options["kind"],
         tokenizer=options["tokenizer"],
         server_log=options["server_log"],
-        hardware=read_hardware(options),
-        sampler=Sampler(ssh_words(options["ssh"]) if options["ssh"] else ()) if is_sampled else None,
+        hardware=hardware_of(parts, None),
+        sampler=sampler_of(parts),
+        left_out={**without, "text": _ONE, "plain server": _ONE},
     )
+
+
+_ONE = "an answer to a challenge is of one server"
+_PARTS = {
+    "telemetry": True,
+    "recount": True,
+    "counters": True,
+    "traps": True,
+    "no_server_log": False,
+    "check_text": False,
+}
+"""Options of `audit run` that an answer does not have."""
