@@ -1,6 +1,9 @@
 """Hunks of three public histories, labelled by someone else: the share of changed lines classed as labelled.
 
-The rules were tuned on `tuning.jsonl.zst` alone. `heldout.jsonl.zst` was opened by nothing but this test, RUNS.
+The rules were tuned on `tuning.jsonl.zst`. `heldout.jsonl.zst` was opened by nothing but this test, three times while
+they were made: 92.4 %, 93.0 % and 95.1 % of its lines. Between the runs its confusion by class was known and none of its
+hunks; what was mended then is what the tuning part and the rubric showed to be wrong (folders called `vendors`, words
+of a generated file's head anywhere in it, CUTLASS in the path of host code). So 95.1 % is a little kind to the rules.
 """
 
 import json
@@ -35,7 +38,7 @@ def hunk_of(row: dict[str, Any]) -> Hunk:
     return hunk
 
 
-@pytest.mark.parametrize(("name", "lines", "hunks"), [("tuning", 0.97, 0.91), ("heldout", 0.90, 0.80)])
+@pytest.mark.parametrize(("name", "lines", "hunks"), [("tuning", 0.98, 0.93), ("heldout", 0.95, 0.87)])
 def test_changed_lines_are_classed_as_labelled(name: str, lines: float, hunks: float) -> None:
     classifier = Classifier(bundled_fork_rules().rules)
     right, total, alike, confusion = 0, 0, 0, Counter[tuple[str, str]]()

@@ -3,7 +3,6 @@
 A line that could count otherwise shows that figures could have been made so, never that they were.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -12,6 +11,7 @@ from typing import Literal, NamedTuple
 from auditor.core.forks.classify import Classed
 from auditor.core.forks.patch import Hunk
 from auditor.core.forks.present import present
+from auditor.core.forks.signs import says_nothing
 from auditor.core.record import Record
 from auditor.reference.forkrules import Class, Question, Signs, matches, pattern_of
 
@@ -22,7 +22,6 @@ MOST_TEXT, MOST_PATH = 200, 1_000
 """Characters of a line and of a path that are kept."""
 MOST_LOOKED_AT = 500
 """Lines of a hunk among which telling ones are looked for."""
-_SAYS_NOTHING = re.compile(r"[\W_]*(?:(?:else|try|pass|return|None|True|False|#|//|import|from|include)\b.*)?")
 
 
 class Line(Record):
@@ -69,27 +68,30 @@ class Answer(Record):
 
 
 class _Finds:
-    """Collects lines, bounded."""
+    """Collects lines, bounded: those of the first signs of a question go before those of the others."""
 
     def __init__(self) -> None:
-        self._lines: list[Line] = []
-        self._kept: Counter[str] = Counter()
+        self._lines: dict[int, list[Line]] = {}
+        self._kept: Counter[tuple[int, str]] = Counter()
         self._files: Counter[str] = Counter()
 
-    def add(self, path: str, lines: Iterable[Line], count: int) -> None:
+    def add(self, path: str, lines: Iterable[Line], count: int, rank: int = 0) -> None:
+        """Take some lines of a file, out of a number of them."""
         self._files[path] += count
+        kept = self._lines.setdefault(rank, [])
         for line in lines:
-            if len(self._lines) >= MOST_LINES or self._kept[path] >= MOST_OF_FILE:
+            if len(kept) >= MOST_LINES or self._kept[rank, path] >= MOST_OF_FILE:
                 return
-            self._kept[path] += 1
-            self._lines.append(line)
+            self._kept[rank, path] += 1
+            kept.append(line)
 
     def found(self) -> Found:
+        """What was collected."""
         most = sorted(self._files.items(), key=lambda item: (-item[1], item[0]))
         return Found(
-            lines=tuple(self._lines),
+            lines=tuple(line for rank in sorted(self._lines) for line in self._lines[rank])[:MOST_LINES],
             count=sum(self._files.values()),
-            files=tuple(FileCount(path=path, lines=lines) for path, lines in most[:MOST_FILES]),
+            files=tuple(FileCount(path=path[:MOST_PATH], lines=lines) for path, lines in most[:MOST_FILES]),
             more_files=max(0, len(most) - MOST_FILES),
         )
 
@@ -172,11 +174,11 @@ def _names(patterns: tuple[str, ...], texts: Iterable[str]) -> set[str]:
 
 def _take(finds: _Finds, signs: tuple[Signs, ...], hunk: Hunk, classed: Classed) -> bool:
     """Whether any of the signs holds; what shows it is kept."""
-    for sign in signs:
+    for rank, sign in enumerate(signs):
         if not _concerns(sign, hunk, classed):
             continue
         if not sign.lines and not sign.besides:
-            finds.add(hunk.path, _telling(hunk), hunk.added + hunk.removed)
+            finds.add(hunk.path, _telling(hunk, classed), hunk.added + hunk.removed, rank)
             return True
         patterns = present(map(pattern_of, sign.lines), "\n".join(line[1:] for line in hunk.lines))
         if sign.lines and not patterns:
@@ -189,7 +191,7 @@ def _take(finds: _Finds, signs: tuple[Signs, ...], hunk: Hunk, classed: Classed)
             and (not sign.lines or any(one.find(line.text) is not None for one in patterns))
         ]
         if found:
-            finds.add(hunk.path, (_line(hunk, line) for line in found), len(found))
+            finds.add(hunk.path, (_line(hunk, line) for line in found), len(found), rank)
             return True
     return False
 
@@ -230,9 +232,10 @@ def _line(hunk: Hunk, line: _Changed) -> Line:
     return Line(path=hunk.path[:MOST_PATH], number=line.number, sign=line.sign, text=line.text[:MOST_TEXT])
 
 
-def _telling(hunk: Hunk) -> list[Line]:
-    """A few lines that say what the hunk does, added ones before removed ones."""
+def _telling(hunk: Hunk, classed: Classed) -> list[Line]:
+    """A few lines that say what the hunk does: those by which it was classed, then added ones before removed ones."""
     changed = list(islice(_changed(hunk), MOST_LOOKED_AT))
-    telling = [line for line in changed if _SAYS_NOTHING.fullmatch(line.text) is None] or changed
-    first = sorted(telling, key=lambda line: line.sign)[:MOST_OF_HUNK]
+    telling = [line for line in changed if not says_nothing(line.text)] or changed
+    marked = {at for at, label in classed.marks if label == classed.label}
+    first = sorted(telling, key=lambda line: (line.at not in marked, line.sign))[:MOST_OF_HUNK]
     return [_line(hunk, line) for line in sorted(first)]
