@@ -19,7 +19,7 @@ from auditor.core.imports.claimed import Beside, lay_beside
 from auditor.core.imports.decoding import clean
 from auditor.core.imports.format import File, recognised
 from auditor.core.imports.formats import FORMATS
-from auditor.core.imports.reading import read_files
+from auditor.core.imports.reading import grouped, read_group
 from auditor.core.imports.record import Imported, Original
 from auditor.core.imports.stored import IMPORT, REQUESTS, from_files, to_files
 from auditor.core.record import canonical_json
@@ -67,9 +67,20 @@ def take_in(path: str, case: Case | None, taken_ns: int) -> tuple[list[Taken], l
     passed: list[str] = []
     found: list[Taken] = []
     files = _folder(Path(path), passed) if path != "-" and Path(path).is_dir() else [_file(path)]
-    for imported, own in read_files(files):
+    groups = list(grouped(files))
+    for group in groups:
+        try:
+            imported = read_group(group)
+        except UsageError as error:
+            if len(groups) == 1:
+                raise
+            passed.append(f"{error.where}: {error.what}")
+            continue
+        own = tuple(group.parts.values())
         beside = () if case is None else lay_beside(case, imported, when)
         found.append(Taken(with_stored_names(imported, own), own, beside))
+    if not found:
+        raise UsageError(f"holds no result that can be taken in (last: {passed[-1]})", where=path)
     return found, passed
 
 

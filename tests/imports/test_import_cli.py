@@ -194,3 +194,19 @@ def test_what_is_no_file_is_refused_at_once(capsys: pytest.CaptureFixture[str]) 
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 4
     assert all(line.startswith("audit: ") for line in said)
+
+
+def test_a_folder_of_folders_is_one_result_for_each(capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(capsys, "import", str(DATA / "aiperf"))
+    assert sorted(len(one["originals"]) for one in found["imports"]) == [3, 4, 4]
+
+
+def test_one_bad_file_of_a_folder_is_named_and_the_others_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("runs").mkdir()
+    Path("runs/good.json").write_bytes(as_bytes(vllm()))
+    Path("runs/bad.json").write_bytes(as_bytes(vllm() | {"duration": "long"}))
+    found = document(capsys, "import", "runs")
+    assert len(found["imports"]) == 1
+    assert found["passed_over"] == ["bad.json: duration: must be a number, and is text 'long'"]
+    Path("runs/good.json").unlink()
+    assert audit("import", "runs") == 2

@@ -1,6 +1,7 @@
 """From the bytes of files to their records: recognised, read, and checked."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -17,28 +18,48 @@ MAX_REQUESTS = 500_000
 """Requests of one file that are taken in."""
 
 
+class Group(NamedTuple):
+    """The files of one result."""
+
+    format: Format
+    parts: dict[str, File]
+
+    @property
+    def names(self) -> str:
+        """The names of its files."""
+        return ", ".join(file.name for file in self.parts.values())
+
+
+def grouped(files: Iterable[File], formats: tuple[Format, ...] = FORMATS) -> Iterator[Group]:
+    """Files by the result that they belong to; raises UsageError for one that no format recognises.
+
+    Files of one format and one folder that are different parts of a result belong together.
+    """
+    found: dict[tuple[str, str], dict[str, list[File]]] = {}
+    by_name = {one.name: one for one in formats}
+    for file in files:
+        own, part = recognised(file, formats)
+        folder = str(file.path.parent) if file.path else ""
+        found.setdefault((own.name, folder), {}).setdefault(part, []).append(file)
+    for (name, _), parts in found.items():
+        if all(len(several) == 1 for several in parts.values()):
+            yield Group(by_name[name], {part: several[0] for part, several in parts.items()})
+            continue
+        for part, several in parts.items():
+            yield from (Group(by_name[name], {part: file}) for file in several)
+
+
 def read_files(
     files: Iterable[File], formats: tuple[Format, ...] = FORMATS
 ) -> Iterator[tuple[Imported, tuple[File, ...]]]:
-    """Each result with the files that it was read from; raises UsageError for the first that cannot be taken in.
-
-    Files of one format that are different parts of a result are read together.
-    """
-    groups: dict[str, dict[str, list[File]]] = {}
-    by_name = {one.name: one for one in formats}
-    for file in files:
-        found, part = recognised(file, formats)
-        groups.setdefault(found.name, {}).setdefault(part, []).append(file)
-    for name, parts in groups.items():
-        if all(len(several) == 1 for several in parts.values()):
-            yield _read(by_name[name], {part: several[0] for part, several in parts.items()})
-            continue
-        for part, several in parts.items():
-            yield from (_read(by_name[name], {part: file}) for file in several)
+    """Each result with the files that it was read from; raises UsageError for the first that cannot be taken in."""
+    for group in grouped(files, formats):
+        yield read_group(group), tuple(group.parts.values())
 
 
-def _read(format_: Format, parts: dict[str, File]) -> tuple[Imported, tuple[File, ...]]:
-    names = ", ".join(file.name for file in parts.values())
+def read_group(group: Group) -> Imported:
+    """One result, read and checked; raises UsageError where it cannot be taken in."""
+    format_, parts, names = group.format, group.parts, group.names
     try:
         reading = format_.read(parts)
     except ValidationError as error:
@@ -49,7 +70,7 @@ def _read(format_: Format, parts: dict[str, File]) -> tuple[Imported, tuple[File
     if len(reading.results) > MAX_RESULTS or sum(len(one.requests) for one in reading.results) > MAX_REQUESTS:
         what = f"holds more than {MAX_RESULTS:,} results or {MAX_REQUESTS:,} requests"
         raise UsageError(what, where=names, remedy="cut the file into several")
-    imported = Imported(
+    return Imported(
         format=format_.name,
         tool=format_.tool,
         tool_version=reading.tool_version,
@@ -60,7 +81,6 @@ def _read(format_: Format, parts: dict[str, File]) -> tuple[Imported, tuple[File
         results=tuple(map(_checked, reading.results)),
         notes=reading.notes,
     )
-    return imported, tuple(parts.values())
 
 
 def _checked(result: Result) -> Result:

@@ -166,5 +166,5 @@ FORMAT = Format(
         "the speculation counters are the server's over the run, of all its traffic, counted before the cut at the end",
         "the readiness probe and the warm-ups send the first prompt: its prefix is in the cache",
     ),
-    seen="vLLM bench serve 0.32.0, plain, detailed and appended, against vLLM 0.32 on a CPU with n-gram drafts and against llama.cpp",
+    seen="vLLM bench serve 0.32.0: plain, detailed and appended, against vLLM 0.32 (CPU, n-gram drafts) and llama.cpp",
 )
