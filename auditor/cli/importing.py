@@ -21,13 +21,11 @@ Examples:
 
 \b
 Exit codes:
-  0  read and kept, whatever it says; with --claim never, for no file reproduces a claim
+  0  read and kept, whatever it says; with --claim only where the claim states no number
   1  the tool failed
   2  the file cannot be read or is no known result, or a bad claim or option
   3  with --claim: miscounted
   4  with --claim: unlabelled, not-comparable or inconclusive"""
-
-
 _PASSED_SHOWN = 10
 
 
@@ -88,7 +86,7 @@ def _case(name: str, row: str | None, database: str | None) -> tuple[Any, str]:
 
 
 def _document(taken: "Taken", folder: Path) -> dict[str, Any]:
-    """The record without its requests, which `import.json` in the folder has."""
+    """The record without its requests, which `requests.jsonl` in the folder has."""
     from auditor.cli.importtext import known_of
 
     record = taken.imported.model_dump(mode="json", exclude={"results": {"__all__": {"requests"}}})

@@ -83,11 +83,13 @@ def _fields(file: File | None) -> Fields | None:
 
 
 def _by_id(file: File | None) -> dict[str, Fields]:
+    """The records by the id of their request; one whose id came before keeps its line beside it."""
     found: dict[str, Fields] = {}
     for number, line in enumerate(file.lines if file else (), 1):
         one = Fields(line, f"{file.name if file else ''}: line {number}")
         meta = one.fields("metadata")
-        found[meta.text("x_request_id") or str(number) if meta else str(number)] = one
+        name = (meta.text("x_request_id") if meta else None) or str(number)
+        found[name if name not in found else f"{name} (line {number})"] = one
     return found
 
 
