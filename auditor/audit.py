@@ -38,6 +38,7 @@ from auditor.core.observed import FACT_NAMES
 from auditor.core.plan.making import Wishes, make_plan, make_rehearsal
 from auditor.core.plan.plan import Plan
 from auditor.core.record import canonical_json, sha256
+from auditor.core.validity.canaries import make_canaries
 from auditor.errors import AuditError, EvidenceError, InterruptedRunError, ServerError, UsageError
 from auditor.reference.traps import bundled_traps
 from auditor.report.page import write_report
@@ -86,6 +87,8 @@ class Job:
     """The GPUs of the subject's machine."""
     sampler: Sampler | None = field(default=None, repr=False)
     """What samples them while the run is measured."""
+    canaries: bool = False
+    """Whether questions with known answers are asked before and after."""
     without: frozenset[Part] = frozenset()
     """Parts that are switched off."""
     left_out: Mapping[Part, str] = field(default_factory=dict)
@@ -166,6 +169,7 @@ def run(job: Job, watch: Watch | None = None) -> Result:
                 striker=striker,
                 tokenizer=tokenizer,
                 other_tokenizer=other,
+                canaries=make_canaries(plan.seed) if job.canaries else (),
                 before=partial(_write_before, job, plan, striker),
                 watch=watch,
                 on_round=None if tail is None else lambda one: tail.begin(one.cell.key, one.repeat),
@@ -232,6 +236,8 @@ def judged(path: Path) -> tuple[Account, Verdict]:
             hardware=run_folder.hardware(),
             telemetry=run_folder.telemetry(),
             recount=recount,
+            canaries=run_folder.canaries(),
+            reference=run_folder.reference(),
             left_out=record.left_out,
         ),
     )

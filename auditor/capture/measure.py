@@ -9,6 +9,7 @@ from typing import Any
 
 from auditor.capture.access import Access
 from auditor.capture.asking import Target, negotiate
+from auditor.capture.canaries import ask_canaries
 from auditor.capture.interrupt import interruptible
 from auditor.capture.probe import ask_again
 from auditor.capture.recount import Tokenizer, recount
@@ -20,7 +21,8 @@ from auditor.core import folder as names
 from auditor.core.adapter import Adapter
 from auditor.core.facts import RunFacts
 from auditor.core.folder import write
-from auditor.core.plan.plan import Plan, token_count
+from auditor.core.plan.plan import Plan, Round, token_count
+from auditor.core.validity.canaries import Canaries, Canary
 from auditor.errors import AuditError
 
 Watch = Callable[[Monitor], Any]
@@ -51,6 +53,7 @@ async def measure(
     striker: Striker,
     tokenizer: Tokenizer | None,
     other_tokenizer: Tokenizer | None = None,
+    canaries: Sequence[Canary] = (),
     before: Callable[[RunFacts], None],
     watch: Watch | None,
     on_round: OnRound | None = None,
@@ -77,7 +80,17 @@ async def measure(
         monitor = Monitor(planned_tokens=token_count(plan))
 
         async def whole() -> str | None:
+            subject = targets[plan.subject.server]
+            answers = await ask_canaries(canaries, "before", subject, plan)
             stopped = await replay(plan, targets, log, monitor, on_round)
+            if canaries:
+                if not stopped:
+                    if on_round is not None:
+                        # For a log of the server these lines are a round of their own, and nobody's.
+                        on_round(Round(plan.subject.model_copy(update={"key": "canaries"}), 0, ()))
+                    answers += await ask_canaries(canaries, "after", subject, plan)
+                asked = Canaries(model=subject.facts.model, asked=tuple(canaries), answers=answers)
+                write(folder, names.CANARIES, striker.in_bytes(asked.to_json()))
             if not stopped:
                 await log.flush()
                 await _count_again(folder, plan, targets, tokenizer, other_tokenizer)

@@ -46,6 +46,9 @@ reports_option = click.option(
 @click.option(
     "--witness-log", "witness_logs", multiple=True, metavar="FILE", help="Add a log of the claimant's; copied whole."
 )
+@click.option(
+    "--reference", metavar="RUN", help="Add a run of the same model elsewhere, to compare log-probabilities with."
+)
 @reports_option
 @database_option
 @json_option
@@ -53,6 +56,7 @@ def judge(
     run: str,
     server_log: str | None,
     witness_logs: tuple[str, ...],
+    reference: str | None,
     reports: str,
     database: str | None,
     as_json: bool,
@@ -69,7 +73,7 @@ def judge(
     from auditor.core.folder import CLAIM, RunFolder
     from auditor.index import index_run
     from auditor.report.text import terminal
-    from auditor.review.handedin import add_server_log, add_witness
+    from auditor.review.handedin import add_reference, add_server_log, add_witness
 
     out = Output(as_json)
     folder = run_folder(run, reports)
@@ -77,6 +81,8 @@ def judge(
         add_server_log(folder, server_log)
     for path in witness_logs:
         add_witness(folder, path, time.time_ns())
+    if reference is not None:
+        add_reference(folder, run_folder(reference, reports))
     result = judge_folder(folder)
     index_run(result, text=RunFolder(folder).read(CLAIM).decode(), database=database, say=out.note)
     out.say(terminal(folder))

@@ -112,6 +112,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
             server_log=options["server_log"],
             hardware=gpus,
             sampler=sampler_of(options),
+            canaries="canaries" not in off,
             without=off,
             left_out=left_out(options, is_embedded=is_embedded, has_plain=len(servers) > 1),
         )
@@ -251,6 +252,8 @@ def _dry_run(job: Any, out: Output) -> int:
     facts, plan = audit.plan_only(job)
     sent = plural(request_count(plan), "request")
     out.say(f"Would send {sent} for at most {plural(token_count(plan), 'token')}.")
+    if job.canaries:
+        out.say("  canaries: a dozen short questions with known answers before, and again after; counted nowhere")
     for cell in plan.cells:
         server = facts.servers[cell.server]
         sent = f"{plural(cell.requests * cell.repeats, 'request')} of {plural(cell.max_tokens, 'token')}"

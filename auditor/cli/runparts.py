@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SWITCHES: "tuple[Part, ...]" = ("telemetry", "server log", "traps", "recount", "counters")
+_SWITCHES: "tuple[Part, ...]" = ("telemetry", "server log", "traps", "recount", "counters", "canaries")
 """Parts that are looked at unless `--no-...` is given."""
 
 
@@ -32,6 +32,7 @@ def parts_options(command: F) -> F:
         click.option("--no-server-log", is_flag=True, help="Not even that of the embedded server."),
         click.option("--traps/--no-traps", default=True, help="Look for known traps in the server's facts and log."),
         click.option("--check-text", is_flag=True, help="Compare greedy texts with those without speculation."),
+        click.option("--canaries/--no-canaries", default=True, help="Ask what has a known answer before and after."),
         hardware_options,
         click.option("--nvml", is_flag=True, help="GPUs of the server, on this machine: NVML or nvidia-smi."),
         click.option(

@@ -23,6 +23,7 @@ from auditor.core.judging.witnessfile import WitnessFile, witnesses_in
 from auditor.core.plan.plan import Plan
 from auditor.core.record import Record, sha256
 from auditor.core.runlog import RunLog, Timeline, timeline_of
+from auditor.core.validity.canaries import Canaries, Reference
 from auditor.core.wire.log import WireScan
 from auditor.errors import AuditError, EvidenceError, UsageError
 
@@ -41,6 +42,8 @@ CLAIM, PLAN, FACTS, HARDWARE, TELEMETRY, RUN, WIRE, RECOUNT, SERVER_LOG, SERVER_
 """Evidence: written while measuring and never changed; the server's log may be added later."""
 CHALLENGE, AMENDMENTS = "challenge.json", "amendments.jsonl"
 """What the run answers, where a reviewer asked for it; what was said of the verdict since, line added to line."""
+CANARIES, REFERENCE = "canaries.json", "reference.json"
+"""Evidence too: questions with known answers, and those of another run of the same model, which may be added later."""
 WITNESSES = "witnesses"
 """Folder of the claimant's logs, each by its digest, with a record of where it comes from."""
 LEDGER, TOKENS, METRICS, VERDICT, REPORT, MANIFEST = (
@@ -57,6 +60,7 @@ _NO_RUN = "this is no run folder, or its run ended before the first request"
 
 EVIDENCE = (
     CLAIM, PLAN, FACTS, RUN, WIRE, RECOUNT, HARDWARE, TELEMETRY, SERVER_LOG, SERVER_LOG_RECORD, CHALLENGE, AMENDMENTS,
+    CANARIES, REFERENCE,
 )  # fmt: skip
 """Files that judging must find as they were written."""
 
@@ -257,6 +261,14 @@ class RunFolder:
         """The GPUs during the run; None when they were not sampled."""
         path = self.path / TELEMETRY
         return read_telemetry(self.read(TELEMETRY), str(path)) if path.exists() else None
+
+    def canaries(self) -> Canaries | None:
+        """The questions with known answers; None when none were asked."""
+        return self.record(CANARIES, Canaries) if (self.path / CANARIES).exists() else None
+
+    def reference(self) -> Reference | None:
+        """Those of the reference run; None when none was given."""
+        return self.record(REFERENCE, Reference) if (self.path / REFERENCE).exists() else None
 
     def timeline(self) -> Timeline | None:
         """The measured server's own log of the run; None when none was given."""

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from auditor.core.counting.evidence import assemble
 from auditor.core.enginelogs.ofclaim import of_claim
-from auditor.core.folder import SERVER_LOG, SERVER_LOG_RECORD, WIRE, WITNESSES, RunFolder, write
+from auditor.core.folder import REFERENCE, SERVER_LOG, SERVER_LOG_RECORD, WIRE, WITNESSES, RunFolder, write
 from auditor.core.judging.witnessfile import WitnessFile
+from auditor.core.validity.canaries import Reference
 from auditor.core.wire.log import Kind, read_wire
 from auditor.errors import UsageError
 from auditor.review.runlog import Border, keep, opened
@@ -39,6 +40,15 @@ def add_server_log(path: Path, log_path: str) -> None:
         )
     write(path, SERVER_LOG, text)
     write(path, SERVER_LOG_RECORD, log.to_json())
+
+
+def add_reference(path: Path, other: Path) -> None:
+    """Put the canaries of another run beside this one; raises UsageError for a run that has none."""
+    canaries, run = RunFolder(other).canaries(), RunFolder(other).run().run
+    if canaries is None:
+        remedy = "give a run that was made without --no-canaries"
+        raise UsageError("the reference has no questions with known answers", where=str(other), remedy=remedy)
+    write(path, REFERENCE, Reference(run=run, canaries=canaries).to_json())
 
 
 def add_witness(path: Path, log_path: str, taken_ns: int) -> WitnessFile:
@@ -77,7 +87,10 @@ def _borders(path: Path) -> list[Border]:
     shift = clock.kernel_ns - clock.t_ns
     begun: dict[tuple[str, int], int] = {}
     end = 0
+    canaries: list[int] = []
     for one in assemble(records).exchanges:
+        if one.purpose == "canary" and one.open_ns is not None:
+            canaries.append(one.open_ns)
         if one.purpose not in ("measure", "warmup") or one.open_ns is None:
             continue
         key = (str(one.meta.get("cell")), int(one.meta.get("repeat", 0)))
@@ -85,7 +98,8 @@ def _borders(path: Path) -> list[Border]:
         end = max(end, one.close_ns or one.open_ns)
     rounds = sorted(begun.items(), key=lambda item: item[1])
     borders = [Border(cell, repeat, None, at + shift) for (cell, repeat), at in rounds]
-    return [*borders, Border("", 0, None, end + shift + _AFTER_NS)] if borders else []
+    last = min([end + _AFTER_NS, *(at for at in canaries if at >= end)])
+    return [*borders, Border("", 0, None, last + shift)] if borders else []
 
 
 _AFTER_NS = 10**9

@@ -1,6 +1,18 @@
 """The small checks that a verdict rests on: one question each, with a sentence and a remedy."""
 
-from auditor.core.checks import acceptance, bounds, client, conduct, counting, output, parted, serverlog, text, timing
+from auditor.core.checks import (
+    acceptance,
+    bounds,
+    canary,
+    client,
+    conduct,
+    counting,
+    output,
+    parted,
+    serverlog,
+    text,
+    timing,
+)
 from auditor.core.checks.base import Check, Context
 from auditor.core.judging.verdict import Finding
 
@@ -22,6 +34,8 @@ CHECKS: tuple[Check, ...] = (
     Check("recount", "unconfirmed", counting.recount),
     Check("visible-text", "note", counting.visible_text),
     Check("valid-output", "invalid", output.valid_output),
+    Check("canaries", "invalid", canary.canaries_answered),
+    Check("fingerprint", "invalid", canary.fingerprint),
     Check("honest-acceptance", "invalid", acceptance.honest_acceptance),
     Check("greedy-text", "invalid", text.greedy_text),
     Check("no-loops", "note", output.no_loops),

@@ -10,6 +10,7 @@ from auditor.core.judging.verdict import Finding, Gravity
 from auditor.core.plan.plan import Plan
 from auditor.core.runlog import Timeline
 from auditor.core.stats import Estimate
+from auditor.core.validity.canaries import Canaries, Reference
 from auditor.terms import Outcome
 
 
@@ -24,6 +25,10 @@ class Context:
     """The rate that is compared with the claim."""
     timeline: Timeline | None = None
     """The server's own log of the run; None where none was given."""
+    canaries: Canaries | None = None
+    """Questions with known answers; None where none were asked."""
+    reference: Reference | None = None
+    """Those of another run of the same model."""
 
     @property
     def lines(self) -> list[ExchangeLedger]:

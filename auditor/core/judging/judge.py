@@ -30,6 +30,7 @@ from auditor.core.plan.plan import Plan
 from auditor.core.record import six
 from auditor.core.runlog import Timeline, with_log_facts
 from auditor.core.stats import Estimate
+from auditor.core.validity.canaries import Canaries, Reference
 from auditor.terms import Match, Outcome
 
 
@@ -47,6 +48,10 @@ class Beside:
     """The same during the run."""
     recount: Recount | None = None
     """The text, tokenised again."""
+    canaries: Canaries | None = None
+    """Questions with known answers."""
+    reference: Reference | None = None
+    """Those of another run of the same model."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why a part was left out, as the run noted it."""
 
@@ -74,7 +79,8 @@ def judge(
     judged_on, because = judged_basis(case, load)
     delivered = find(bases, judged_on)
     estimate = delivered.estimate if delivered else None
-    findings = [*run_checks(Context(plan, facts, account, estimate, timeline)), switches_finding(case)]
+    context = Context(plan, facts, account, estimate, timeline, beside.canaries, beside.reference)
+    findings = [*run_checks(context), switches_finding(case)]
     if "traps" not in beside.left_out:
         findings += trap_findings(server, timeline.log if timeline else None, beside.hardware)
     if beside.hardware is not None:
@@ -129,6 +135,7 @@ def judge(
             telemetry=beside.telemetry,
             timeline=timeline,
             recount=recount,
+            canaries=beside.canaries,
         ),
         questions=questions_for(case),
         ceiling=ceiling_of(case),

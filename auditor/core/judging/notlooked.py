@@ -12,9 +12,12 @@ from auditor.core.judging.textcheck import COMPARED
 from auditor.core.judging.verdict import Finding, NotLookedAt
 from auditor.core.plan.plan import Plan
 from auditor.core.runlog import Timeline
+from auditor.core.validity.canaries import Canaries
 from auditor.terms import Outcome
 
-Part = Literal["hardware", "telemetry", "server log", "traps", "recount", "counters", "text", "plain server"]
+Part = Literal[
+    "hardware", "telemetry", "server log", "traps", "recount", "counters", "text", "plain server", "canaries"
+]
 """Parts that a run notes when it is told, or not asked, to look at them."""
 NAMES: Mapping[Part, str] = {
     "hardware": "GPUs of the server",
@@ -25,6 +28,7 @@ NAMES: Mapping[Part, str] = {
     "counters": "the server's counters",
     "text": "greedy text beside that of the same server without speculation",
     "plain server": "the same load without speculation",
+    "canaries": "questions with known answers",
 }
 NOT_NOTED = "the run did not note why"
 _BY_CHECK = {
@@ -45,6 +49,7 @@ def not_looked_at(
     telemetry: Sequence[Sample] | None,
     timeline: Timeline | None,
     recount: Recount | None,
+    canaries: Canaries | None,
 ) -> tuple[NotLookedAt, ...]:
     """Each part that the folder holds nothing of, with what the run noted or what the folder tells of the reason."""
     found: list[tuple[Part, str | None]] = []
@@ -65,6 +70,8 @@ def not_looked_at(
         found.append(("text", None))
     if not any(cell.role == "reference" for cell in plan.cells):
         found.append(("plain server", None))
+    if canaries is None:
+        found.append(("canaries", None))
     named = [NotLookedAt(part=NAMES[part], why=why or left_out.get(part) or NOT_NOTED) for part, why in found]
     return (*named, *_by_check(findings), *_pcie(telemetry or ()))
 
