@@ -38,7 +38,9 @@ def index_run(result: Result, *, text: str, database: str | None, say: Callable[
     except AuditError as error:
         say(f"audit: the run is not in the database: {error}")
         return
-    if original is not None:
+    if original is None:
+        index_amendments(result.folder, database, say)
+    else:
         words = f"the database lists this run at {original}, which is another folder; this copy"
         say(f"audit: {words} was judged and is not listed")
 
@@ -89,25 +91,21 @@ def _store(result: Result, text: str, database: str | None) -> Path | None:
                 for key, server in facts.servers.items()
             ],
         )
-        _amendments(store, run_folder)
     return None
 
 
 def index_amendments(folder: Path, database: str | None, say: Callable[[str], None]) -> None:
-    """Store the amendments of a run that is stored; a database that cannot be used is said and loses nothing."""
+    """Store the amendments of a run that is stored; what stands against it is said, and nothing is lost."""
     try:
+        run = RunFolder(folder)
+        found = [
+            AmendmentRow(one.seq, one.kind, one.text, one.by, one.url, one.at_ns, sha256(one.line()))
+            for one in amendments_of(run)
+        ]
         with open_store(database) as store:
-            _amendments(store, RunFolder(folder))
+            store.save_amendments(run.run().run, found)
     except AuditError as error:
-        say(f"audit: the amendment is not in the database: {error}")
-
-
-def _amendments(store: Store, run: RunFolder) -> None:
-    found = [
-        AmendmentRow(one.seq, one.kind, one.text, one.by, one.url, one.at_ns, sha256(one.line()))
-        for one in amendments_of(run)
-    ]
-    store.save_amendments(run.run().run, found)
+        say(f"audit: the amendments are not in the database: {error}")
 
 
 def _original(store: Store, run: str, folder: Path) -> Path | None:

@@ -70,6 +70,7 @@ def judge(
     import time
 
     from auditor.audit import judge_folder
+    from auditor.core.amendment import amendments_of
     from auditor.core.folder import CLAIM, RunFolder
     from auditor.index import index_run
     from auditor.report.text import terminal
@@ -86,7 +87,8 @@ def judge(
     result = judge_folder(folder)
     index_run(result, text=RunFolder(folder).read(CLAIM).decode(), database=database, say=out.note)
     out.say(terminal(folder))
-    out.document({"folder": str(folder), **result.verdict.model_dump(mode="json")})
+    amendments = [one.model_dump(mode="json") for one in amendments_of(RunFolder(folder))]
+    out.document({"folder": str(folder), "amendments": amendments, **result.verdict.model_dump(mode="json")})
     return result.verdict.exit_code
 
 

@@ -52,6 +52,8 @@ def test_what_is_added_is_shown_in_page_terminal_list_database_and_bundle(
     terminal = audit("judge", *shared)
     assert terminal.words.startswith("Reply by the claimant")
     assert "Withdrawn by us" in terminal.words
+    document = json.loads(audit("judge", *shared, "--json").stdout)
+    assert [one["kind"] for one in document["amendments"]] == ["reply", "withdrawal"]
     assert "The clock was wrong." in audit("report", str(own_run), "--markdown").stdout
     assert (own_run / VERDICT).read_bytes() == verdict
     listed = audit("list", "--database", database, "--json")
