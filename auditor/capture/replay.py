@@ -25,7 +25,7 @@ GIVE_UP_AFTER = 3
 """Requests that fail one after the other before the run is given up."""
 DRAIN_TRIES = 50
 DRAIN_PAUSE_S = 0.1
-STARTS = 16
+STARTS = 2
 """Streams that are started before what came for the others is read."""
 AHEAD_S = 0.25
 """Seconds after which a request that was taken is replaced by the next, built."""

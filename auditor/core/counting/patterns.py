@@ -28,7 +28,10 @@ class Pattern:
         before, after = self.before, self.after
         if not events.startswith(before) or not events.endswith(after):
             return None
-        parts = events[len(before) : -len(after)].split(after + before)
+        first, last = len(before), 2 - len(after)
+        parts = [event[first:last] for event in events[:-2].split(b"\n\n")]
+        if before + (after + before).join(parts) + after != events:
+            return None
         whole = b"".join(parts)
         if b"" in parts or _PLAIN.fullmatch(whole) is None:
             return None

@@ -130,12 +130,23 @@ class StreamTaker:
 
     def _one_by_one(self, at_ns: int, piece: bytes) -> None:
         assert self._patterns is not None
-        for raw in piece.split(b"\n\n")[:-1]:
-            raw += b"\n\n"
+        at = 0
+        while at < len(piece):
             pattern = self._patterns.known
-            if pattern is not None and (texts := pattern.texts(raw)) is not None:
-                self._reader.deliveries.extend_plain(at_ns, self._index, *texts)
-                continue
+            if pattern is not None and piece.startswith(pattern.before, at):
+                # All that follow at once, or else one.
+                for end in (piece.rfind(pattern.after, at), piece.find(pattern.after, at)):
+                    stop = end + len(pattern.after)
+                    if end > at and (texts := pattern.texts(piece[at:stop])) is not None:
+                        self._reader.deliveries.extend_plain(at_ns, self._index, *texts)
+                        break
+                else:
+                    stop = at
+                if stop > at:
+                    at = stop
+                    continue
+            stop = piece.find(b"\n\n", at) + 2
+            raw, at = piece[at:stop], stop
             for event in self._response.events(raw):
                 chunk = self._reader.take(at_ns, self._index, event.data)
                 if chunk is not None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 from typing import Any
 
 import orjson
@@ -107,16 +108,25 @@ def _plain_lines(item: Counted) -> bytes | None:
     told = item.stream.steps or shown.token_ids or shown.reasoning or shown.tool or shown.largest is not None
     if told or not shown or _SPECIAL.search(shown.text.whole):
         return None
-    sent, name = line.times.send_ns, orjson.dumps
+    name = orjson.dumps
     names = f'"cell":{name(line.cell).decode()},"repeat":{line.repeat},"prompt":{name(line.prompt).decode()}'
-    begin = f'{{"exchange":{line.exchange},{names},"index":null,"event":'
-    end = ',"step":null,"phase":null,"drafted":null,"accepted":null,"rejected":null}\n'
-    times = shown.at_ns.tolist()
-    since = ["null"] * len(times) if sent is None else [at_ns - sent for at_ns in times]
-    return "".join(
-        f'{begin}{event},"t_ns":{t_ns},"mono_ns":{at_ns},"token_id":null,"text":"{text}"{end}'
-        for event, (t_ns, at_ns, text) in enumerate(zip(since, times, shown.text, strict=True))
-    ).encode()
+    begin = f'{{"exchange":{line.exchange},{names},"index":null,"event":'.encode()
+    end = b'","step":null,"phase":null,"drafted":null,"accepted":null,"rejected":null}\n'
+    times, sent = shown.at_ns, line.times.send_ns
+    columns = (
+        _numbers(range(len(times))),
+        repeat(b"null") if sent is None else _numbers((times - sent).tolist()),
+        _numbers(times.tolist()),
+        [text.encode() for text in shown.text],
+    )
+    between = (begin, b',"t_ns":', b',"mono_ns":', b',"token_id":null,"text":"')
+    parts = (part for pair in zip(map(repeat, between), columns, strict=True) for part in pair)
+    return b"".join(chain.from_iterable(zip(*parts, repeat(end), strict=False)))
+
+
+def _numbers(values: Iterable[int]) -> list[bytes]:
+    """Each as it is written."""
+    return orjson.dumps(list(values))[1:-1].split(b",")
 
 
 def to_jsonl(lines: Iterable[dict[str, Any]]) -> bytes:

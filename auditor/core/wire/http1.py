@@ -193,8 +193,8 @@ def _chunks_alike(data: bytes, at: int, start: int, end: int) -> tuple[bytes, in
 
     length = end + 2 - at
     rows = np.frombuffer(data, np.uint8)[at : at + (len(data) - at) // length * length].reshape(-1, length)
-    frame = np.r_[0 : start - at, length - 2 : length]
-    same = (rows[:, frame] == rows[0, frame]).all(axis=1)
+    head, tail = slice(0, start - at), slice(length - 2, length)
+    same = (rows[:, head] == rows[0, head]).all(axis=1) & (rows[:, tail] == rows[0, tail]).all(axis=1)
     count = len(rows) if same.all() else int(same.argmin())
     return rows[:count, start - at : length - 2].tobytes(), at + count * length - 2
 
