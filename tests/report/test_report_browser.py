@@ -30,6 +30,18 @@ def test_it_fits_the_screen_and_does_nothing(browser: Any, any_run: Path, width:
     page.context.close()
 
 
+def test_on_a_phone_the_tables_of_figures_are_not_cut_off(browser: Any, any_run: Path) -> None:
+    page, _ = opened(browser, any_run, viewport={"width": 360, "height": 800})
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    wide = """[...document.querySelectorAll('.scroll:has(.numbers, .pairs, .stack)')]
+        .filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"""
+    assert page.evaluate(wide) == []
+    labels = page.evaluate("[...document.querySelectorAll('.numbers tbody td')].map(one => one.dataset.label)")
+    assert labels
+    assert all(labels)
+    page.context.close()
+
+
 def test_one_drawing_of_each_chart_is_shown(browser: Any, runs: dict[str, Path]) -> None:
     for width in (360, 1440):
         page, _ = opened(browser, runs["spec"], viewport={"width": width, "height": 800})
