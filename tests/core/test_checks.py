@@ -19,6 +19,7 @@ from auditor.core.judging.verdict import Finding
 from auditor.core.record import sha256
 from auditor.core.runlog import LogRound, RunLog, timeline_of
 from auditor.core.stats import estimate
+from auditor.core.validity.canaries import Canaries, CanaryAnswer, Position, Reference, make_canaries
 from auditor.core.wire.http1 import ResponseReader
 from auditor.terms import Outcome
 
@@ -209,6 +210,25 @@ def texts(plain: Recording, batched: Recording, compared: Recording, **facts: ob
 SURE, NEAR = with_gaps(3.0), with_gaps(0.05)
 OTHER = edited(SINGLE, b" word", b" wort")
 
+
+def asked(text: str | None = None, *, shift: float = 0.0) -> Canaries:
+    """Canaries, answered rightly or all with one text, with log-probabilities moved by a shift."""
+    top = {"a": -0.1 + shift, "b": -2.5}
+    positions = tuple(Position(token="a", logprob=top["a"], top=top) for _ in range(8))
+    answers = [
+        CanaryAnswer(canary=one.id, when=when, text=one.expected if text is None else text, positions=positions)
+        for when in ("before", "after")
+        for one in make_canaries(1)
+    ]
+    return Canaries(model="m", asked=make_canaries(1), answers=tuple(answers))
+
+
+def beside(canaries: Canaries, reference: Canaries | None = None) -> Context:
+    """A run with these canaries, and those of a reference."""
+    other = None if reference is None else Reference(run="other", canaries=reference)
+    return replace(alone(DRAFT), canaries=canaries, reference=other)
+
+
 HOLDS: dict[str, Context] = {
     "real-server": alone(DRAFT),
     "run-finished": alone(DRAFT),
@@ -231,6 +251,8 @@ HOLDS: dict[str, Context] = {
     "rules-parted": parting("delivered/decode", "drafted/decode"),
     "server-log-facts": logged(WHOLE, request_line(95), **IN_LOG),
     "no-loops": alone(DRAFT),
+    "canaries": beside(asked()),
+    "fingerprint": beside(asked(), asked(shift=0.01)),
     "whole-answers": alone(recording("llamacpp", "edge_plain/eos_chat")),
     "full-length": alone(DRAFT),
     "sustained": alone(LONG),
@@ -316,6 +338,8 @@ FAILS: dict[str, list[tuple[Context, str]]] = {
         ),
     ],
     "no-loops": [(alone(LOOP), "repeats 19 characters from 0% of the text to its end")],
+    "canaries": [(beside(asked("no")), "not even a list is copied")],
+    "fingerprint": [(beside(asked(), asked(shift=-1)), "are not those of run other (m): 32 of the tokens differ")],
     "whole-answers": [(alone(STOP), "1 of 1 answer breaks off; exchange 1: breaks off after ',', though it is said")],
     "full-length": [(alone(recording("llamacpp", "edge_plain/eos_chat")), "25 of")],
     "sustained": [(alone(DRAFT), "1 of 1 answer has fewer than 1,000 tokens; the shortest has 96")],

@@ -40,7 +40,9 @@ def decide(
         return _decision(VerdictKind.INCONCLUSIVE, "the evidence is not clean", dirty)
     invalid = _sentences(findings, "invalid", Outcome.FAILS)
     if invalid:
-        return _decision(VerdictKind.INVALID_OUTPUT, "what was delivered is not valid output", invalid)
+        has_speed = delivered is not None and delivered.estimate is not None
+        speed = f"; {_figure(delivered)} is the speed of that, and no throughput" if delivered and has_speed else ""
+        return _decision(VerdictKind.INVALID_OUTPUT, f"what was delivered is not valid output{speed}", invalid)
     other = [f"{row.field}: the claim states {row.stated}, observed is {row.observed}" for row in differing(rows)]
     if plan.rehearsal:
         other.append("this is a rehearsal on the embedded server, which cannot stand for the claim's hardware")

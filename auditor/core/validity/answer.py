@@ -87,7 +87,7 @@ def _characters(text: str) -> Iterator[Fault]:
 
 def _repetition(text: str, *, ended: bool) -> Iterator[Fault]:
     run = find_run(text)
-    if run is not None and _NAN_TOKEN.fullmatch(run.piece):
+    if run is not None and _is_nan_token(run.piece):
         words = f"{run.piece!r} again and again from {_share(run.begins, text)}, as a sampler gives of NaN"
         yield Fault(kind="token-run", words=words, begins=run.begins)
         return
@@ -103,6 +103,11 @@ def _repetition(text: str, *, ended: bool) -> Iterator[Fault]:
     elif (near := find_near_loop(text)) is not None:
         words = f"says nearly the same again and again from {_share(near, text)} to its end"
         yield Fault(kind="loop", words=words, begins=near)
+
+
+def _is_nan_token(piece: str) -> bool:
+    """Whether it is such a token, from wherever in it the run is cut."""
+    return any(_NAN_TOKEN.fullmatch(piece[at:] + piece[:at]) for at in range(len(piece)))
 
 
 def _writing(text: str, prompt: str, *, ended: bool) -> Iterator[Fault]:

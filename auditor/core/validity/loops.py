@@ -6,7 +6,7 @@ from dataclasses import dataclass
 LOOP_SHARE = 0.25
 """Share of the text that a loop must fill to be one."""
 _MIN_TEXT = 200
-_LONGEST_TOKEN = 16
+_LONGEST_TOKEN = 32
 _FEWEST_REPEATS, _FEWEST_LONGER = 24, 16
 """Times that a piece comes; the fewer for one of three characters or more."""
 _RULES = frozenset("-=_*~#.+| \u2500\u2502\u2501\u2550")
