@@ -15,6 +15,8 @@ _NAMES = {identifier: basis.name for identifier, basis in RULES.items()} | {
     "icl": "the time between events",
     "tpot": "the time per token after the first",
     "tpot-with-first": "the request's time by its tokens, the wait for the first included",
+    "request-rate": "a request's tokens by its time from send to end",
+    "decode-rate": "a request's rate after its first token",
     "output_tokens": "delivered",
     "requested_tokens": "the requested length of all answers",
     "duration": "first send to last end",

@@ -116,7 +116,7 @@ def _rows(file: File) -> list[Fields]:
                 database.execute(f"PRAGMA {pragma}")
             database.set_progress_handler(lambda: next(steps, None) is None, 100_000)
             return list(_selected(database, file.name))
-    except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
         words = "takes too long to read" if "interrupt" in str(error) else "is no database that can be read"
         raise UsageError(words, where=file.name, remedy="give the tool's own file") from None
 

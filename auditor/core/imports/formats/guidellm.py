@@ -80,7 +80,7 @@ def _result(one: Fields, number: int) -> Result:
         clock="epoch" if is_whole else "none",
         duration_ns=max(0, end - start) or None if start is not None and end is not None else None,
         requests=requests if is_whole else (),
-        figures=tuple(_figures(metrics, is_trimmed=_is_trimmed(one))),
+        figures=tuple(_figures(metrics, is_part=_is_trimmed(one) or any(each.error for each in requests))),
         missing=("the events of a request: only the first and the last are told, and how many there were",),
     )
     return result.model_copy(update={"findings": tuple(_findings(result))})
@@ -145,13 +145,14 @@ def _since(times: Fields | None, name: str) -> int | None:
     return None if start is None or mark is None else max(0, mark - start)
 
 
-def _figures(metrics: Fields | None, *, is_trimmed: bool) -> Iterator[Figure]:
-    """With warm-up or cool-down, rates are over a part of the requests that the file does not tell. Medians are the
-    lower of the two in the middle, which no other tool's are: they are not counted anew."""
+def _figures(metrics: Fields | None, *, is_part: bool) -> Iterator[Figure]:
+    """With warm-up or cool-down, rates are over a part of the requests that the file does not tell, and with requests
+    that did not end, over what came of those too: such rates are not counted anew. Neither are medians, which are the
+    lower of the two in the middle."""
     if metrics is None:
         return
     for name, (group, unit, what) in _RATES.items():
-        mean = Told("mean", unit, None if is_trimmed else what)
+        mean = Told("mean", unit, None if is_part else what)
         yield from figures_of(_group(metrics, name, group), (mean,), f"{name} {group} ")
     for name, (unit, what, statistics) in _TIMES.items():
         table = tuple(Told(how, unit, f"{what}:{how}" if what and how == "mean" else None) for how in statistics)
@@ -175,6 +176,9 @@ def _findings(result: Result) -> Iterator[ImportFinding]:
         what = "the time from send to last token by the tokens, the wait for the first token included"
         yield from beside(tpot, what, "the time per token after the first", right)
     mean = named(result.figures, "output_tokens_per_second total mean")
+    if mean is not None and measured.failed:
+        what = f"of all requests, the {len(measured.failed):,} that did not end included"
+        yield from beside(mean, what, "the rate of those that ended", quantity(measured, "delivered/system", mean.unit))
     spread = named(result.figures, _TEXT_RATE)
     if mean is not None and spread is not None and abs(spread.value - mean.value) > 0.05 * mean.value:
         what = "a mean over moments, made by interpolation, and no count of tokens by a time"
@@ -197,6 +201,7 @@ FORMAT = Format(
         "of its rates only the means over the window are counts by a time: medians, percentiles and the `text` rates "
         "are of moments, made by interpolation",
         "without usage, chunks are counted as tokens and the file does not say so",
+        "requests that did not end stay in the rates with the part that came of them (vllm-project/guidellm#529)",
         "with warm-up or cool-down the rates leave out requests that the file does not name",
     ),
     seen="GuideLLM 0.8.1, JSON and YAML, against vLLM 0.32 on a CPU with n-gram drafts and llama.cpp",

@@ -175,5 +175,5 @@ FORMAT = Format(
         "`peak_throughput` of a run under one second is tokens by its time",
         "without token ids and usage a chunk was a token (eugr/llama-benchy#11: 5.51 for 25.16 tokens/s)",
     ),
-    seen="llama-benchy 0.4.0, JSON, progress log and table, against vLLM 0.32 on a CPU with n-gram drafts and llama.cpp",
+    seen="llama-benchy 0.4.0: JSON, progress log and table, of vLLM 0.32 on a CPU with n-gram drafts and of llama.cpp",
 )
