@@ -13,11 +13,9 @@ from auditor.db.store import Store, open_store
 from auditor.errors import AuditError, DatabaseError, UsageError
 from auditor.report.shown import one_line
 from auditor.report.site.building import Site, build
-from auditor.report.site.claimwords import card_of, fork_of, slug_of
+from auditor.report.site.claimwords import card_of, case_values, fork_of, slug_of, spoken, without_number
 from auditor.report.site.entries import ClaimCard, Entry, Figure, ForkCard, Judgement, Problem
 from auditor.report.site.gathering import Indexed, gather
-from auditor.report.site.pages import spoken
-from auditor.report.site.runs import case_values
 from auditor.report.site.tree import read_tree
 from auditor.report.site.writing import Place, Tally
 
@@ -107,7 +105,7 @@ def _claim_values(claim: Claim) -> dict[str, Any]:
     """What a claim states, without the number where it has several."""
     case = claim.cases()[0]
     values = case_values(claim, case, fork_of(case))
-    return values if len(claim.cases()) == 1 else {**values, "claimed": Figure(text=""), "basis": None}
+    return values if len(claim.cases()) == 1 else values | without_number(claim)
 
 
 def _of_run(row: RunSummary, claim: Claim | None) -> Entry:
@@ -139,7 +137,7 @@ def _of_import(row: ImportRow) -> Entry:
         claim=row.claim_id,
         title=f"A result of {one_line(row.tool, 100)}",
         verdict=row.verdict,
-        sentence=row.sentence,
+        sentence=spoken(row.verdict, row.sentence) if row.verdict and row.sentence else None,
         said=row.sentence,
         started=_moment(row.imported_ns),
         started_ns=row.imported_ns,

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 from auditor.core.claim.claim import Case, Claim
@@ -34,6 +35,31 @@ def fork_of(case: Case) -> ForkCard | None:
     if fork.name is not None:
         return ForkCard(slug=slug_of(fork.name.strip()), name=one_line(fork.name, 200))
     return None
+
+
+def case_values(claim: Claim, case: Case, fork: ForkCard | None) -> dict[str, Any]:
+    """What an entry takes from the claim alone."""
+    return {
+        "claim": claim.id,
+        "case": None if case.id == claim.id else case.id,
+        "title": one_line(case.title, 300),
+        "claimed": claimed_of(case),
+        "basis": case.reported.basis.value if case.reported.basis else None,
+        "fork": fork.slug if fork else None,
+        **stated(case),
+    }
+
+
+def without_number(claim: Claim) -> dict[str, Any]:
+    """What stands in place of one measurement where a claim has several and none is meant."""
+    numbers = plural(len(claim.cases()), "number")
+    return {"case": None, "title": one_line(claim.title, 300), "claimed": Figure(text=numbers), "basis": None}
+
+
+def spoken(verdict: str, said: str) -> str:
+    """A verdict's sentence without its kind, which stands beside it."""
+    words = said.removeprefix(f"{verdict}: ")
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def stated(case: Case) -> dict[str, Fact]:

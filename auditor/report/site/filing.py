@@ -1,11 +1,11 @@
 """The files of an audit's folder that may go onto the site, and the rule by which they do."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from auditor.core.folder import WIRE
+from auditor.core.folder import REPORT, WIRE
 from auditor.core.wording import figure
 from auditor.errors import AuditError, EvidenceError
 from auditor.report.shown import one_line
@@ -17,6 +17,8 @@ LARGEST_PAGE = 8 << 20
 """The same for a page."""
 LARGEST_READ = 64 << 20
 """Bytes up to which a record is read."""
+_ACTIVE = {".html", ".htm", ".xhtml", ".shtml", ".svg", ".xml", ".js", ".mjs", ".pdf"}
+"""Endings of files that a browser runs, or shows as a page, where the site serves them."""
 UNREADABLE = (AuditError, OSError, ValueError, ArithmeticError, RecursionError)
 """What a damaged or hostile folder raises when it is read; the site shows it as a row with its reason."""
 
@@ -32,11 +34,13 @@ class Rule:
         """Why a file is not copied; None where it is."""
         if name == WIRE:
             return None if self.wire_logs else "wire logs are left out unless asked for"
-        limit = LARGEST_PAGE if name.endswith(".html") else LARGEST
+        if name != REPORT and Path(name).suffix.lower() in _ACTIVE:
+            return "a browser might run it"
+        limit = LARGEST_PAGE if name == REPORT else LARGEST
         return None if size <= limit else f"larger than {figure(limit / (1 << 20))} MiB"
 
 
-def kept_files(folder: Path, names: Iterator[str], rule: Rule) -> tuple[Kept, ...]:
+def kept_files(folder: Path, names: Set[str], rule: Rule) -> tuple[Kept, ...]:
     """The files of these names that are there, with their digests. Links are passed over: they lead elsewhere."""
     found = []
     for name in sorted(names):
@@ -57,11 +61,13 @@ def digest_of(path: Path) -> str:
         raise EvidenceError(f"cannot be read ({error.strerror})", where=path.name) from None
 
 
-def check_sizes(folder: Path, names: tuple[str, ...]) -> None:
-    """Raises EvidenceError where a record that is about to be read is larger than any that this tool writes."""
+def check_files(folder: Path, names: tuple[str, ...]) -> None:
+    """Raises EvidenceError where a file to be read is no plain one, or larger than any that this tool writes."""
     for name in names:
         path = folder / name
-        if path.is_file() and path.stat().st_size > LARGEST_READ:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise EvidenceError("is no plain file", where=name)
+        if path.exists() and path.stat().st_size > LARGEST_READ:
             raise EvidenceError(f"is larger than {LARGEST_READ >> 20} MiB", where=name)
 
 

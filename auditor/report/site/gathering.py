@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from auditor.core.record import sha256
+from auditor.report.shown import one_line
 from auditor.report.site.entries import Audits, ClaimCard, Entry, ForkCard, Judgement, Problem
 from auditor.report.site.found import Found
 
@@ -45,7 +46,7 @@ def gather(found: Iterable[Found], indexed: Indexed, earlier: Audits, now_ns: in
     entries = {key: one.entry for key, one in folders.items()}
     for known in indexed.entries:
         if known.kind != "claim":
-            entries.setdefault(known.key, known)
+            entries[known.key] = _dated(entries.get(known.key, known), known)
     entries = {key: _with_earlier(one, indexed.judgements.get(one.id, ())) for key, one in entries.items()}
     _remember(entries, earlier, now_ns)
     audited = {one.claim for one in entries.values()}
@@ -58,7 +59,7 @@ def gather(found: Iterable[Found], indexed: Indexed, earlier: Audits, now_ns: in
     texts = dict(indexed.texts)
     texts |= {one.card.id: one.claim_text for one in newest if one.card and one.claim_text is not None}
     claims, forks = _cards(order, newest, indexed, earlier)
-    problems += [Problem(folder=one.where, what=one.entry.problem) for one in newest if one.entry.problem]
+    problems += [Problem(folder=one_line(one.where), what=one.entry.problem) for one in newest if one.entry.problem]
     return Gathered(Audits(entries=order, claims=claims, forks=forks), folders, texts, tuple(problems))
 
 
@@ -88,7 +89,9 @@ def _each_once(found: Iterable[Found]) -> tuple[dict[Key, Found], list[Problem]]
     for one in order:
         other = folders.get(one.entry.key)
         if other is not None and _is_same(one.entry, other.entry):
-            problems.append(Problem(folder=one.where, what=f"the same run as {other.where}, which is shown"))
+            problems.append(
+                Problem(folder=one_line(one.where), what=f"the same run as {one_line(other.where)}, which is shown")
+            )
             continue
         if other is not None:
             one.update(slug=f"{one.entry.slug[:90]}-{sha256(one.where.encode('utf-8', 'replace'))[:6]}")
@@ -98,6 +101,13 @@ def _each_once(found: Iterable[Found]) -> tuple[dict[Key, Found], list[Problem]]
 
 def _is_same(one: Entry, other: Entry) -> bool:
     return one.started_ns is not None and (one.started_ns, one.case) == (other.started_ns, other.case)
+
+
+def _dated(entry: Entry, known: Entry) -> Entry:
+    """The entry with the database's date where its folder has none."""
+    if entry.started_ns is not None:
+        return entry
+    return entry.model_copy(update={"started": known.started, "started_ns": known.started_ns})
 
 
 def _with_earlier(entry: Entry, judgements: Iterable[Judgement]) -> Entry:

@@ -1,5 +1,6 @@
 """An imported result as an entry of the site: what it proves, never a measurement of ours."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,20 @@ from auditor.core.claim.claim import parse_claim
 from auditor.core.folder import RunFolder
 from auditor.core.imports.claimed import Beside
 from auditor.core.imports.record import Imported
+from auditor.core.imports.stored import IMPORT, REQUESTS
 from auditor.core.wording import plural
 from auditor.errors import EvidenceError
 from auditor.report.shown import one_line, plain
-from auditor.report.site.claimwords import card_of, fork_of, slug_of
-from auditor.report.site.entries import Entry, Fact, Figure
-from auditor.report.site.filing import UNREADABLE, Rule, check_sizes, kept_files, told
+from auditor.report.site.claimwords import card_of, case_values, fork_of, slug_of, spoken, without_number
+from auditor.report.site.entries import Entry, Fact
+from auditor.report.site.filing import UNREADABLE, Rule, check_files, kept_files, told
 from auditor.report.site.found import Found
-from auditor.report.site.runs import case_values
 
-IMPORT, BESIDE = "import.json", "beside.json"
+BESIDE = "beside.json"
 MARKS = (IMPORT,)
 """A folder that holds it is an import's."""
+_ORIGINAL = re.compile(r"original-[A-Za-z0-9._-]{1,100}")
+"""How an original is named; another name could lead out of the folder, or stand for a page of the site."""
 _FIGURES = 12
 
 
@@ -30,12 +33,12 @@ def read_import(folder: Path, where: str, rule: Rule) -> Found:
     name = one_line(folder.name, 120)
     found = Found(folder, where, Entry(kind="import", id=name, slug=slug_of(folder.name), claim=None, title=name))
     try:
-        check_sizes(folder, (IMPORT, BESIDE, names.CLAIM))
+        check_files(folder, (IMPORT, BESIDE, names.CLAIM, names.MANIFEST))
         run = RunFolder(folder)
         _claim(found, run)
         record = run.record(IMPORT, Imported)
-        stored = {one.stored for one in record.originals if one.stored}
-        files = kept_files(folder, iter({IMPORT, BESIDE, names.MANIFEST, *stored}), rule)
+        stored = {one.stored for one in record.originals if one.stored and _ORIGINAL.fullmatch(one.stored)}
+        files = kept_files(folder, {IMPORT, REQUESTS, BESIDE, names.MANIFEST, *stored}, rule)
         run.check(*(one.name for one in files))
         found.update(**_values(found.entry, record), files=files)
         _beside(found, run)
@@ -54,7 +57,7 @@ def _claim(found: Found, run: RunFolder) -> None:
     values = case_values(claim, case, found.fork)
     if len(claim.cases()) > 1:
         # Which of the measurements the file was laid beside is not in the folder.
-        values |= {"case": None, "title": found.card.title, "claimed": Figure(text=""), "basis": None}
+        values |= without_number(claim)
     found.update(**values)
 
 
@@ -76,7 +79,6 @@ def _values(entry: Entry, record: Imported) -> dict[str, Any]:
     settings = record.results[0].settings if record.results else None
     return {
         "title": one_line(title, 300),
-        "delivered": Figure(text="", note="an imported file measures nothing here"),
         "sentence": plain(f"{tool}, evidence of grade {record.grade.value}.", 1000),
         "reasons": tuple(one_line(words, 600) for words in (*reasons, *failed)[:20]),
         "model": _named(entry.model, settings.model if settings else None),
@@ -99,4 +101,5 @@ def _beside(found: Found, run: RunFolder) -> None:
         first, entry = each[0], found.entry
         reasons = tuple(one_line(words, 600) for words in first.reasons)
         said = plain(first.sentence, 1000)
-        found.update(verdict=first.verdict.value, sentence=said, said=said, reasons=(*reasons, *entry.reasons))
+        sentence = spoken(first.verdict.value, said)
+        found.update(verdict=first.verdict.value, sentence=sentence, said=said, reasons=(*reasons, *entry.reasons))

@@ -9,11 +9,12 @@ from auditor.core.amendment import TITLES
 from auditor.core.wording import plural
 from auditor.report.head import MEANINGS, TONES
 from auditor.report.shown import plain
+from auditor.report.site.claimwords import spoken
 from auditor.report.site.entries import Audits, Entry, Fact, ForkCard, Kept
 from auditor.terms import VerdictKind
 
 NOT_STATED = "not stated"
-NO_VERDICT = {"run": "no verdict", "import": "laid beside no claim", "claim": "not audited"}
+NO_VERDICT = {"run": "no verdict", "import": "no claim", "claim": "not audited"}
 COLUMNS = ("Audit", "Claimed", "Delivered", "Factor", "Verdict", "Hardware", "Model", "Engine", "Speculation", "Date")
 NUMBERS = (1, 2, 3)
 """Columns that hold numbers."""
@@ -81,7 +82,7 @@ def row_of(entry: Entry) -> Row:
         href=f"{entry.place}index.html",
         name=name,
         numbers=tuple(
-            (one.text.removesuffix(" tok/s"), "" if one.value is None else f"{one.value:g}", one.note)
+            (one.text.removesuffix(" tok/s"), "" if one.value is None else f"{one.value:g}", _unbroken(one.note))
             for one in figures
         ),
         verdict=verdict_words(entry),
@@ -91,6 +92,10 @@ def row_of(entry: Entry) -> Row:
         date=(entry.started or "")[:10],
         problem=entry.problem or "",
     )
+
+
+def _unbroken(note: str) -> str:
+    return note.replace(" = ", "\u00a0=\u00a0")
 
 
 def _cell(fact: Fact) -> tuple[str, str]:
@@ -112,8 +117,10 @@ def tone_of(entry: Entry) -> str:
 
 
 def meaning_of(entry: Entry) -> str:
-    """What the verdict means, in a sentence."""
-    return MEANINGS[VerdictKind(entry.verdict)] if entry.verdict in set(VerdictKind) else ""
+    """What the verdict of a run means, in a sentence; empty for others."""
+    if entry.kind != "run" or entry.verdict is None or entry.verdict not in set(VerdictKind):
+        return ""
+    return MEANINGS[VerdictKind(entry.verdict)]
 
 
 def events_of(entries: Iterable[Entry]) -> tuple[Event, ...]:
@@ -152,12 +159,6 @@ def _events(entry: Entry) -> list[Event]:
         text = "Its folder is no longer among the reports; what was published of it stays here, without its files."
         found.append(Event(entry.removed_ns, day(entry.removed_ns), "Removed", "warn", text, name, href))
     return found
-
-
-def spoken(verdict: str, said: str) -> str:
-    """A verdict's sentence without its kind, which stands beside it."""
-    words = said.removeprefix(f"{verdict}: ")
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def day(ns: int | None) -> str:
@@ -223,6 +224,9 @@ def by_fork(audits: Audits) -> dict[str, tuple[ForkCard, tuple[Entry, ...]]]:
 
 def sum_up(entries: Sequence[Entry]) -> str:
     """How many audits there are, of how many claims."""
-    audits = [one for one in entries if one.kind != "claim"]
-    claims = len({one.claim for one in entries if one.claim})
-    return f"{plural(len(audits), 'audit')} of {plural(claims, 'claim')}"
+    audited = {one.claim for one in entries if one.claim and one.kind != "claim"}
+    number = sum(one.kind != "claim" for one in entries)
+    parts = [f"{plural(number, 'audit')} of {plural(len(audited), 'claim')}"] if number else []
+    waiting = len({one.claim for one in entries if one.claim} - audited)
+    parts += [f"{plural(waiting, 'claim')} not audited yet"] if waiting else []
+    return ", ".join(parts) or "no audit yet"

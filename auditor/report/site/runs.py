@@ -9,7 +9,6 @@ from auditor.core import folder as names
 from auditor.core.amendment import amendments_of
 from auditor.core.bundle.pack import is_run_file
 from auditor.core.bundle.secrets import secrets_seen
-from auditor.core.claim.claim import Case, Claim
 from auditor.core.claim.types import is_identifier
 from auditor.core.counting.evidence import assemble
 from auditor.core.folder import RunFolder
@@ -18,14 +17,14 @@ from auditor.errors import EvidenceError
 from auditor.report.head import flags_of, sentence_of
 from auditor.report.rates import NOT_COMPARABLE, factor, interval, is_comparable, marks_of
 from auditor.report.shown import NOT_KNOWN, figure, one_line, plain
-from auditor.report.site.claimwords import card_of, claimed_of, fork_of, slug_of, stated
-from auditor.report.site.entries import Entry, Fact, Figure, ForkCard, Kept
-from auditor.report.site.filing import LARGEST_READ, UNREADABLE, Rule, check_sizes, kept_files, told
+from auditor.report.site.claimwords import card_of, case_values, fork_of, slug_of
+from auditor.report.site.entries import Entry, Fact, Figure, Kept
+from auditor.report.site.filing import LARGEST_READ, UNREADABLE, Rule, check_files, kept_files, told
 from auditor.report.site.found import Found
 
 MARKS = (names.RUN, names.PLAN, names.WIRE, names.VERDICT)
 """A folder that holds one of these is a run's."""
-_READ = (names.CLAIM, names.PLAN, names.RUN, names.FACTS, names.VERDICT, names.MANIFEST)
+_READ = (names.CLAIM, names.PLAN, names.RUN, names.VERDICT, names.MANIFEST, names.AMENDMENTS)
 _ALSO = (names.REPORT, names.MANIFEST, names.TOKENS, names.METRICS)
 """Files beside the evidence that a reader may want."""
 _FIELDS = {"GPU": "hardware", "model": "model", "engine": "engine", "speculation method": "speculation"}
@@ -38,7 +37,7 @@ def read_run(folder: Path, where: str, rule: Rule) -> Found:
     claim = parent if is_identifier(parent) else None
     found = Found(folder, where, Entry(kind="run", id=name, slug=slug_of(folder.name), claim=claim, title=name))
     try:
-        check_sizes(folder, _READ)
+        check_files(folder, _READ)
         run = RunFolder(folder)
         _claim(found, run)
         _run(found, run)
@@ -55,19 +54,6 @@ def _claim(found: Found, run: RunFolder) -> None:
     found.update(**case_values(claim, case, found.fork))
 
 
-def case_values(claim: Claim, case: Case, fork: ForkCard | None) -> dict[str, Any]:
-    """What an entry takes from the claim alone."""
-    return {
-        "claim": claim.id,
-        "case": None if case.id == claim.id else case.id,
-        "title": one_line(case.title, 300),
-        "claimed": claimed_of(case),
-        "basis": case.reported.basis.value if case.reported.basis else None,
-        "fork": fork.slug if fork else None,
-        **stated(case),
-    }
-
-
 def _run(found: Found, run: RunFolder) -> None:
     record = run.run()
     when = datetime.fromtimestamp(record.started_ns / 1e9, UTC).isoformat(timespec="seconds")
@@ -77,7 +63,7 @@ def _run(found: Found, run: RunFolder) -> None:
 def _verdict(found: Found, run: RunFolder, rule: Rule) -> None:
     if not (run.path / names.VERDICT).exists():
         raise EvidenceError(_NOT_JUDGED)
-    files = kept_files(run.path, _names(run.path), rule)
+    files = kept_files(run.path, set(_names(run.path)), rule)
     run.check(*(one.name for one in files))
     verdict = run.record(names.VERDICT, Verdict)
     found.update(**verdict_values(verdict, found.entry))
