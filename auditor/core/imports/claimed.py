@@ -27,6 +27,8 @@ _WHOSE = "Whether the file is the claimant's own is for you to know."
 class Beside(Record):
     """One result of a file beside the claim."""
 
+    case: str
+    """Id of the claim's measurement that it was laid beside."""
     result: str
     grade: Grade
     is_same_model: bool | None
@@ -100,6 +102,7 @@ def _beside(case: Case, claim: Number, imported: Imported, result: Result, taken
     found = _decide(case, claim, result, explanation, right, same, meeting)
     kind, sentence = _capped(found, result.grade)
     return Beside(
+        case=case.id,
         result=result.name,
         grade=result.grade,
         is_same_model=same,
