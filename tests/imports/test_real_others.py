@@ -101,6 +101,19 @@ def test_guidellms_statistics_without_the_requests_are_an_aggregate() -> None:
     assert found(result, "figure-differs") == {}
 
 
+def test_guidellms_requests_that_did_not_end_are_not_in_the_right_rate() -> None:
+    document = json.loads((DATA / "guidellm/vllm-ngram.json").read_text())
+    requests = document["benchmarks"][0]["requests"]
+    requests["incomplete"].append(requests["successful"].pop())
+    ((imported, _),) = read_files([File("cut.json", json.dumps(document).encode())])
+    (result,) = imported.results
+    assert (result.grade, len(Measured(result).failed)) == (Grade.TIMED, 1)
+    rate = found(result, "figure-mislabelled")["output_tokens_per_second total mean"]
+    assert (rate.printed, rate.right) == (pytest.approx(256 / 6.3495, rel=1e-4), pytest.approx(192 / 6.3495, rel=1e-4))
+    differ = found(result, "figure-differs")
+    assert [name for name in differ if name is not None and "total mean" in name] == []
+
+
 def test_guidellms_warm_up_makes_no_rate_wrong() -> None:
     document = json.loads((DATA / "guidellm/vllm-ngram.json").read_text())
     benchmark = document["benchmarks"][0]
