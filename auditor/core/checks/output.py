@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
 from auditor.core.validity.answer import Fault
 from auditor.core.validity.run import Seen, enough_in_doubt, look_at, place_of
-from auditor.core.wording import figure, plural
+from auditor.core.wording import plural, span
 from auditor.terms import Outcome
 
 EARLY_STOP = 0.95
@@ -32,7 +32,7 @@ def valid_output(c: Context) -> Answer:
     if nan:
         return fails(f"{plural(nan, 'stream')} held NaN or Infinity beside readable text", "look at the logits", "note")
     ratios = [one.validity.compression for one in seen if one.validity.compression is not None]
-    spread = f"; compressed, {figure(min(ratios))} to {figure(max(ratios))} times smaller" if ratios else ""
+    spread = f"; compressed, {span(min(ratios), max(ratios))} times smaller" if ratios else ""
     return holds(f"no broken characters, no disorder and no stray language in {plural(len(seen), 'answer')}{spread}")
 
 
