@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import resource
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from forktrees import Tree
 
 from auditor.core.forks.review import ForkReview
-from auditor.errors import UsageError
+from auditor.errors import AuditError, UsageError
 from auditor.reference.forkrules import bundled_fork_rules
 from auditor.report.forkpage import fork_page
 from auditor.review.forks import review_fork
@@ -170,6 +171,20 @@ def test_a_damaged_clone_says_so_in_one_line(tree: Make) -> None:
     loose.chmod(0o644)
     loose.write_bytes(b"not zlib")
     with pytest.raises(UsageError, match="an object cannot be read") as caught:
+        review(fork.path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system holds no other process to a limit")
+def test_trees_without_end_are_given_up(tree: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    fork = tree("fork")
+    fork.commit({"a.py": "a = 1\n"})
+    made = fork("rev-parse", "HEAD^{tree}")
+    for _ in range(7):
+        made = fork("mktree", stdin="".join(f"040000 tree {made}\td{number}\n" for number in range(10)).encode())
+    fork("update-ref", "refs/heads/main", fork("commit-tree", made, "-p", "HEAD", "-m", "ten million files"))
+    monkeypatch.setattr("auditor.review.forks.git.MOST_MEMORY", 24 << 20)
+    with pytest.raises(AuditError, match=r"GiB of memory|files differ") as caught:
         review(fork.path)
     assert "\n" not in str(caught.value)
 

@@ -3,6 +3,7 @@
 A line that could count otherwise shows that figures could have been made so, never that they were.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -16,12 +17,14 @@ from auditor.core.record import Record
 from auditor.reference.forkrules import Class, Question, Signs, matches, pattern_of
 
 Outcome = Literal["yes", "no", "unclear"]
-MOST_LINES, MOST_OF_FILE, MOST_OF_HUNK, MOST_FILES = 60, 8, 3, 40
+MOST_LINES, MOST_OF_FILE, MOST_OF_HUNK, MOST_FILES = 60, 4, 3, 40
 """Lines that are kept of an answer, of one file, of one hunk where every line counts; files that are kept."""
 MOST_TEXT, MOST_PATH = 200, 1_000
 """Characters of a line and of a path that are kept."""
 MOST_LOOKED_AT = 500
 """Lines of a hunk among which telling ones are looked for."""
+
+_IMPORTS = re.compile(r"\s*(?:import|from|#\s*include|using)\b")
 
 
 class Line(Record):
@@ -235,7 +238,7 @@ def _line(hunk: Hunk, line: _Changed) -> Line:
 def _telling(hunk: Hunk, classed: Classed) -> list[Line]:
     """A few lines that say what the hunk does: those by which it was classed, then added ones before removed ones."""
     changed = list(islice(_changed(hunk), MOST_LOOKED_AT))
-    telling = [line for line in changed if not says_nothing(line.text)] or changed
+    telling = [line for line in changed if not (says_nothing(line.text) or _IMPORTS.match(line.text))] or changed
     marked = {at for at, label in classed.marks if label == classed.label}
     first = sorted(telling, key=lambda line: (line.at not in marked, line.sign))[:MOST_OF_HUNK]
     return [_line(hunk, line) for line in sorted(first)]

@@ -14,7 +14,7 @@ from auditor.review.forks.changes import changed_files, changed_hunks, touched_p
 from auditor.review.forks.git import Git
 from auditor.review.forks.history import Start, Upstream, own_commits, read_history
 from auditor.review.forks.notes import notes_of
-from auditor.review.forks.repository import Pool, Repository, open_repository
+from auditor.review.forks.repository import Pool, Repository, is_repository, open_repository, plain_name
 
 __all__ = ["review_fork"]
 
@@ -31,7 +31,7 @@ def review_fork(
     with tempfile.TemporaryDirectory(prefix="auditor-fork-") as folder:
         git = Git(Path(folder))
         fork = open_repository(git, path)
-        other = open_repository(git, upstream) if upstream is not None and Path(upstream).is_dir() else None
+        other = open_repository(git, upstream) if upstream is not None and _is_path(upstream) else None
         (Path(folder) / "pool").mkdir()
         pool = Pool(git, Path(folder) / "pool", (fork, other) if other else (fork,))
         tip = _head(pool, fork, head)
@@ -40,7 +40,9 @@ def review_fork(
         if against is None and start is None:
             raise UsageError("no upstream was given", where=path, remedy=_candidates(fork))
         ahead, boundary = own_commits(pool, tip, against, start)
-        history = read_history(pool, (tip, head or fork.head_name), against, start, ahead, boundary)
+        history = read_history(
+            pool, (tip, plain_name(head) if head else fork.head_name), against, start, ahead, boundary
+        )
         return _compare(pool, fork, other, history, ahead, rules)
 
 
@@ -68,6 +70,11 @@ def _commits(pool: Pool, ahead: list[Commit], reading: Reading, differing: set[s
     return tuple(commit_row(commit, touched.get(commit.id, ()), labels) for commit in plain)
 
 
+def _is_path(word: str) -> bool:
+    """Whether a word is a path: it has the look of one, or there is a repository of that name."""
+    return is_repository(word) or word.startswith((".", "/", "~")) or "://" in word
+
+
 def _head(pool: Pool, fork: Repository, head: str | None) -> str:
     if head is None:
         if (found := fork.refs.get("HEAD")) is None:
@@ -79,7 +86,7 @@ def _head(pool: Pool, fork: Repository, head: str | None) -> str:
 
 
 def _base(pool: Pool, fork: Repository, base: str | None) -> Start | None:
-    return None if base is None else Start(_commit(pool, base, "--base", fork), "given", base)
+    return None if base is None else Start(_commit(pool, base, "--base", fork), "given", plain_name(base))
 
 
 def _upstream(pool: Pool, fork: Repository, other: Repository | None, word: str | None) -> Upstream | None:
@@ -88,7 +95,7 @@ def _upstream(pool: Pool, fork: Repository, other: Repository | None, word: str 
         return None
     if other is None:
         commit = _commit(pool, word, "--upstream", fork)
-        return Upstream({word: commit}, commit, word)
+        return Upstream({word: commit}, commit, plain_name(word))
     if not other.tips:
         raise UsageError("has no branch, tag or HEAD", where=word, remedy="give a clone of the upstream")
     tip = other.refs.get("HEAD") or next(iter(other.tips.values()))

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from auditor.core.forks.patch import ChangedFile, Hunk, Renamed, Unread, read_patch, read_raw
 from auditor.errors import UsageError
-from auditor.review.forks.git import GitError
+from auditor.review.forks.git import GitError, GitLimitError
 from auditor.review.forks.repository import Pool
 
 MOST_FILES = 500_000
@@ -42,15 +42,18 @@ def changed_hunks(pool: Pool, base: str, head: str) -> Iterator[Hunk | Unread | 
 
 
 def touched_paths(pool: Pool, commits: list[str]) -> dict[str, list[str]]:
-    """Paths that each commit changes, by commit; a merge has none."""
+    """Paths that each commit changes, by commit, at most `MOST_FILES` in all; a merge has none."""
     command = ("--git-dir=.", "diff-tree", "--stdin", "--root", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
     found: dict[str, list[str]] = {}
     at: list[str] = []
+    kept = 0
     with _told(pool), pool.git.stream(*command, at=pool.folder, stdin="\n".join([*commits, ""]).encode()) as output:
         records = _records(output)
         for record in records:
             if record.startswith(b":"):
-                at.append(next(records, b"").decode("utf-8", "backslashreplace"))
+                path, kept = next(records, b""), kept + 1
+                if kept <= MOST_FILES:
+                    at.append(path.decode("utf-8", "backslashreplace"))
             else:
                 at = found.setdefault(record.decode("ascii", "replace").strip(), [])
     return found
@@ -61,6 +64,8 @@ def _told(pool: Pool) -> Iterator[None]:
     """Says what git's complaint about an object means for the clone."""
     try:
         yield
+    except GitLimitError:
+        raise
     except GitError as error:
         if pool.partial is not None:
             raise UsageError(

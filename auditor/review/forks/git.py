@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,6 +19,8 @@ from auditor.errors import AuditError
 
 TIME_LIMIT_S = 900
 """Seconds after which a command is ended; a repository made for it could keep one busy for days."""
+MOST_MEMORY = 3 << 30
+"""Bytes that a command may take, where the system can hold it to them: trees can name more files than memory holds."""
 BIG_FILE = "16m"
 """Files above this are taken as binary: they are not loaded to be compared."""
 _SETTINGS = (
@@ -41,6 +43,10 @@ _SETTINGS = (
 
 class GitError(AuditError):
     """A `git` command that failed; `what` is what it said."""
+
+
+class GitLimitError(GitError):
+    """A `git` command that was ended because it took too long or too much memory."""
 
 
 class Git:
@@ -82,6 +88,7 @@ class Git:
                 )
             except FileNotFoundError:
                 raise AuditError("the git command is not installed", remedy="install git") from None
+            _bound(process.pid)
             watch = threading.Timer(TIME_LIMIT_S, process.kill)
             watch.start()
             try:
@@ -95,7 +102,15 @@ class Git:
             finally:
                 watch.cancel()
             if code:
-                raise GitError(_reason(said, code))
+                raise _failure(said, code)
+
+
+def _bound(pid: int) -> None:
+    """Hold a process to `MOST_MEMORY`; files that it maps do not count."""
+    with suppress(ImportError, AttributeError, ProcessLookupError, PermissionError, ValueError):
+        import resource  # not on every system
+
+        resource.prlimit(pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
 
 def _section(setting: str) -> str:
@@ -107,12 +122,15 @@ def _entry(setting: str) -> str:
     return f'{name} = "{value}"'
 
 
-def _reason(said: BinaryIO, code: int) -> str:
-    """The first complaint of git in one line."""
+def _failure(said: BinaryIO, code: int) -> GitError:
+    """What went wrong, by git's first complaint."""
+    remedy = "look at what the repository holds: it may be made to have no end"
     if code < 0:
-        return f"git took longer than {TIME_LIMIT_S} s, or was ended"
+        return GitLimitError(f"git took longer than {TIME_LIMIT_S} s, or was ended", remedy=remedy)
     said.seek(0)
     lines = said.read(1 << 16).decode("utf-8", "replace").splitlines()
     complaints = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines
-    words = complaints[0].partition(": ")[2] or complaints[0] if complaints else f"git ended with {code}"
-    return " ".join(words.split())[:300]
+    words = " ".join((complaints[0].partition(": ")[2] or complaints[0]).split())[:300] if complaints else ""
+    if "out of memory" in words.lower():
+        return GitLimitError(f"git needed more than {MOST_MEMORY >> 30} GiB of memory", remedy=remedy)
+    return GitError(words or f"git ended with {code}")

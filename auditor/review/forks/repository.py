@@ -36,8 +36,10 @@ class Repository:
     @property
     def name(self) -> str:
         """How to call it."""
-        name = self.path.resolve().name
-        return (self.path.resolve().parent.name if name == ".git" else name).removesuffix(".git") or str(self.path)
+        folder = self.path.resolve()
+        return (
+            plain_name((folder.parent if folder.name == ".git" else folder).name).removesuffix(".git") or "repository"
+        )
 
     @property
     def tips(self) -> dict[str, str]:
@@ -46,11 +48,23 @@ class Repository:
 
     def find(self, ref: str) -> str | None:
         """The commit that a name means: a ref, in full or short, or a commit's whole id; None where it means none."""
-        short = (ref, f"refs/{ref}", f"refs/tags/{ref}", f"refs/heads/{ref}", f"refs/remotes/{ref}")
-        for name in (*short, f"refs/remotes/{ref}/HEAD"):
+        remote = f"refs/remotes/{ref}"
+        short = (ref, f"refs/{ref}", f"refs/tags/{ref}", f"refs/heads/{ref}", remote)
+        for name in (*short, f"{remote}/HEAD", f"{remote}/main", f"{remote}/master"):
             if name in self.refs:
                 return self.refs[name]
         return None
+
+
+def plain_name(name: str) -> str:
+    """A name of the file system as text that can be written: bytes that are not UTF-8 as `\\xff`."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def is_repository(word: str) -> bool:
+    """Whether a word names a folder that looks like a repository, and so is no ref."""
+    folder = Path(word)
+    return folder.is_dir() and ((folder / ".git").exists() or (folder / "HEAD").is_file())
 
 
 def open_repository(git: Git, path: str) -> Repository:
@@ -65,7 +79,8 @@ def open_repository(git: Git, path: str) -> Repository:
     try:
         said = git.run("rev-parse", *words, "--git-path", "shallow", "--git-path", "config", at=folder)
     except GitError as error:
-        raise UsageError(f"no git repository: {error.what}", where=path, remedy="give a local clone") from None
+        why = "" if error.what.startswith("not a git repository") else f": {error.what}"
+        raise UsageError(f"no git repository{why}", where=path, remedy="give the folder of a local clone") from None
     parts = said.decode("utf-8", "surrogateescape").splitlines()
     if len(parts) != 6:
         raise UsageError("lies in a folder with a line break in its name", where=path, remedy="move it")
@@ -93,7 +108,7 @@ def _refs(git: Git, git_dir: Path, path: str) -> tuple[dict[str, str], str | Non
     except GitError as error:
         raise UsageError(f"its refs cannot be read: {error.what}", where=path, remedy="git fsck shows why") from None
     refs: dict[str, str] = {}
-    for line in said.decode("utf-8", "surrogateescape").splitlines():
+    for line in said.decode("utf-8", "backslashreplace").splitlines():
         kind, name, peeled_kind, peeled, ref = line.split(" ", 4)
         if kind == "commit" or peeled_kind == "commit":
             refs[ref] = name if kind == "commit" else peeled
