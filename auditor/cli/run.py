@@ -44,6 +44,13 @@ Exit codes:
     help="Endpoint to use; native is the server's own, where `audit servers` says that it is known.",
 )
 @click.option("--streams", type=click.IntRange(1, 100_000), help="Requests in flight; the claim's, else 1.")
+@click.option("--rate", type=click.FloatRange(0.01, 1000), help="Requests per second, by the clock: an open loop.")
+@click.option(
+    "--arrivals",
+    type=click.Choice(["poisson", "constant"]),
+    default="poisson",
+    help="With --rate: how they are spaced.",
+)
 @click.option("--tokens", type=click.IntRange(1), help="Length of each answer; the claim's, else 1,200.")
 @click.option("--repeats", type=click.IntRange(1, 1000), help="Repeats, of which the interval is made; else 3.")
 @click.option("--prompts", type=click.Path(dir_okay=False), help="Your own prompts: JSON lines, or ShareGPT.")
@@ -175,11 +182,15 @@ def _wishes(options: dict[str, Any]) -> Any:
         except OSError as error:
             raise UsageError(f"cannot be read ({error.strerror})", where=str(path)) from error
         prompts = read_prompts(data, str(path))
+    if options["rate"] is not None and options["streams"]:
+        raise UsageError("--rate and --streams are given", remedy="give one: requests go by the clock, or by streams")
     limit, stall = options["time_limit"], options["stall_limit"]
     return Wishes(
         streams=options["streams"],
         tokens=options["tokens"],
         repeats=options["repeats"],
+        rate=options["rate"],
+        arrivals=options["arrivals"],
         prompts=prompts,
         suite=options["suite"],
         temperature=options["temperature"],
@@ -257,8 +268,9 @@ def _dry_run(job: Any, out: Output) -> int:
     for cell in plan.cells:
         server = facts.servers[cell.server]
         sent = f"{plural(cell.requests * cell.repeats, 'request')} of {plural(cell.max_tokens, 'token')}"
+        load = f"{cell.streams} in flight" if cell.rate is None else f"{cell.rate:g} a second ({cell.arrivals})"
         out.say(
-            f"  {cell.key}: {sent}, {cell.streams} in flight, {plural(cell.repeats, 'repeat')}, to {server.url} "
+            f"  {cell.key}: {sent}, {load}, {plural(cell.repeats, 'repeat')}, to {server.url} "
             f"({server.kind}, {server.model})"
         )
     seconds = sum(one.cell.max_tokens * len(one.requests) / one.cell.streams for one in schedule(plan))
