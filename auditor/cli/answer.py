@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from auditor.cli.bundle import save, sign_option, signers
-from auditor.cli.hardware import hardware_options
 from auditor.cli.options import database_option
 from auditor.cli.output import Output, json_option
+from auditor.cli.runparts import hardware_of, left_out, parts_options, sampler_of, without
 from auditor.errors import UsageError
 
 if TYPE_CHECKING:
     from auditor.audit import Job
+    from auditor.core.challenge.challenge import Challenge
     from auditor.publish.challenges import Asked
 
 EPILOG = """\b
@@ -35,10 +36,8 @@ Exit codes:
 @click.option("--api-key", envvar="AUDIT_API_KEY", help="Key of the server; never written down. Or AUDIT_API_KEY.")
 @click.option("--model", help="Model to ask for, where the server has several.")
 @click.option("--kind", help="Kind of server, where it cannot be recognised; `audit servers` lists them.")
-@click.option("--tokenizer", help="The model's tokenizer: a folder, a tokenizer.json, or a name on the hub.")
-@click.option("--server-log", metavar="FILE", help="The server's own log, as a second timeline.")
-@hardware_options
-@click.option("--nvml", is_flag=True, help="GPUs of the server, where it runs on this machine: NVML or nvidia-smi.")
+@parts_options
+@click.option("--dry-run", is_flag=True, help="Show what is asked, prompts and all, and send nothing.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. Default: RUN.audit.tar.")
 @sign_option
 @click.option(
@@ -46,7 +45,9 @@ Exit codes:
 )
 @database_option
 @json_option
-def answer(challenge: str, out: Path | None, sign: str | None, key: str | None, as_json: bool, **options: Any) -> None:
+def answer(
+    challenge: str, dry_run: bool, out: Path | None, sign: str | None, key: str | None, as_json: bool, **options: Any
+) -> None:
     """Answer CHALLENGE: run what it asks for against your server, and write the bundle to send back.
 
     Give the hardware facts, with --nvml where the server runs on this machine, and sign: the reviewer looks for both.
@@ -65,6 +66,9 @@ def answer(challenge: str, out: Path | None, sign: str | None, key: str | None, 
     started_ns = time.time_ns()
     _refuse(asked, challenge, {one.key for one in trusted}, started_ns)
     said.note(f"The challenge was {asked.issuer(trusted)}; it expires {asked.challenge.expires}.")
+    if dry_run:
+        _show(asked.challenge, said)
+        return
     job = _job(asked, challenge, options, started_ns)
     path = out or Path(f"{job.run}.audit.tar")
     if path.exists():
@@ -82,6 +86,24 @@ def answer(challenge: str, out: Path | None, sign: str | None, key: str | None, 
     said.document({**document, "verdict": result.verdict.kind.value, "sentence": result.verdict.sentence})
 
 
+def _show(asked: "Challenge", said: Output) -> None:
+    """What would be run, prompts and all."""
+    from auditor.core.wording import plural
+    from auditor.report.shown import plain
+
+    streams = "the claim's streams" if asked.streams is None else plural(asked.streams, "stream")
+    said.say(f"{asked.case}: {streams}, {plural(asked.repeats, 'repeat')}, {plural(asked.tokens, 'token')} an answer")
+    for prompt in asked.prompts:
+        said.say(f"\n{prompt.id}")
+        for message in prompt.messages:
+            said.say(f"{message.role}: {plain(message.content, MOST_SHOWN)}")
+    said.document(asked.model_dump(mode="json"))
+
+
+MOST_SHOWN = 20_000
+"""Letters of a prompt that are shown."""
+
+
 def _refuse(asked: "Asked", path: str, trusted: set[str], now_ns: int) -> None:
     """Raises UsageError for a challenge that need not be answered."""
     if trusted and not trusted & set(asked.keys):
@@ -97,13 +119,13 @@ def _refuse(asked: "Asked", path: str, trusted: set[str], now_ns: int) -> None:
 def _job(asked: "Asked", path: str, options: dict[str, Any], started_ns: int) -> "Job":
     """The audit that the challenge asks for."""
     from auditor.audit import Job, ServerChoice
-    from auditor.cli.runparts import hardware_of, left_out, sampler_of
     from auditor.core.address import public_url
     from auditor.core.challenge.answered import ONE_SERVER
     from auditor.core.claim.claim import parse_claim
 
-    case, parts = asked.challenge.the_case(), {**_PARTS, **options}
-    without = left_out(parts, is_embedded=False, has_plain=False)
+    if options["check_text"]:
+        raise UsageError("--check-text needs a second server", remedy="leave it out: an answer is of one server")
+    case, off = asked.challenge.the_case(), without(options)
     run = f"{datetime.fromtimestamp(started_ns / 1e9, UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
     return Job(
         claim=parse_claim(asked.challenge.claim, path),
@@ -121,19 +143,13 @@ def _job(asked: "Asked", path: str, options: dict[str, Any], started_ns: int) ->
         kind=options["kind"],
         tokenizer=options["tokenizer"],
         server_log=options["server_log"],
-        hardware=hardware_of(parts, None),
-        sampler=sampler_of(parts),
-        left_out={**without, "text": _ONE, "plain server": _ONE},
+        other_tokenizer=options["other_tokenizer"],
+        hardware=hardware_of(options, None),
+        sampler=sampler_of(options),
+        canaries="canaries" not in off,
+        without=off,
+        left_out={**left_out(options, is_embedded=False, has_plain=False), "text": _ONE, "plain server": _ONE},
     )
 
 
 _ONE = "an answer to a challenge is of one server"
-_PARTS = {
-    "telemetry": True,
-    "recount": True,
-    "counters": True,
-    "traps": True,
-    "no_server_log": False,
-    "check_text": False,
-}
-"""Options of `audit run` that an answer does not have."""

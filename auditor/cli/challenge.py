@@ -29,7 +29,7 @@ Exit codes:
     "--prompts", type=click.Path(dir_okay=False), help="Your own unseen prompts: JSON lines. Else drawn for this."
 )
 @click.option("--streams", type=click.IntRange(1, 100_000), help="Requests in flight; the claim's, else 1.")
-@click.option("--tokens", type=click.IntRange(1), help="Length of each answer; the claim's, else 1,200.")
+@click.option("--tokens", type=click.IntRange(1, 1_000_000), help="Length of each answer; the claim's, else 1,200.")
 @click.option("--repeats", type=click.IntRange(1, 1000), default=3, help="Repeats, of which the interval is made.")
 @click.option("--temperature", type=click.FloatRange(0, 10), help="Temperature; the claim's, else 0.")
 @click.option("--valid-for", type=click.IntRange(1, 24 * 365), default=72, metavar="HOURS", help="Time to answer.")

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 from auditor.core.bundle.statement import statement
 from auditor.core.claim.claim import Case, parse_claim
 from auditor.core.plan.making import Wishes
+from auditor.core.plan.promptfile import MAX_PROMPTS
 from auditor.core.plan.prompts import Prompt
 from auditor.core.record import Record, sha256
 from auditor.errors import EvidenceError
@@ -32,13 +33,13 @@ class Challenge(Record):
     """The text of the claim file."""
     case: str
     """Id of the measurement of the claim."""
-    prompts: tuple[Prompt, ...] = Field(min_length=1)
+    prompts: tuple[Prompt, ...] = Field(min_length=1, max_length=MAX_PROMPTS)
     """As they are asked for, codes included."""
-    streams: int | None = Field(default=None, ge=1)
+    streams: int | None = Field(default=None, ge=1, le=100_000)
     """Requests in flight; None leaves it to the claim."""
-    tokens: int = Field(ge=1)
+    tokens: int = Field(ge=1, le=1_000_000)
     """Length of each answer."""
-    repeats: int = Field(ge=1)
+    repeats: int = Field(ge=1, le=1000)
     temperature: float | None = None
     """None leaves it to the claim."""
     ignore_eos: bool = True
