@@ -44,9 +44,7 @@ class Rule(Row):
     """One sign of a class: of every file whose path matches, or of the lines in it that match."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{1,60}$")
-    # fmt: off
     label: Class = Field(alias="class")
-    # fmt: on
     kind: Kind | None = None
     """Of kernel code."""
     weight: int = Field(default=5, ge=1, le=9)
@@ -66,7 +64,6 @@ class Rule(Row):
     """Classes that a hunk with this sign has beside its own."""
     is_block: bool = False
     """Whether what is set in beneath a condition or a call that matches has its class too, as under a definition."""
-
     is_upward: bool = False
     """Whether the function that a line which matches stands in has its class too, as that which launches a kernel."""
 

@@ -12,10 +12,11 @@ MOST_LINES = 20_000
 """Lines of a hunk that are kept; of what is longer the rest is counted."""
 MOST_CHARACTERS = 2_000
 """Bytes of a line that are kept."""
-_RAW = re.compile(rb":(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) ([A-Z])\d*\t(.*)", re.DOTALL)
+_RAW = re.compile(rb":(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) ([A-Z])\d*")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)", re.DOTALL)
 _ESCAPES = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
-_LINK, _MODULE = "120000", "160000"
+_MODULE = "160000"
+"""Mode of a pinned commit."""
 
 
 @dataclass(slots=True)
@@ -93,11 +94,11 @@ class Renamed:
 def read_raw(records: Iterator[bytes]) -> Iterator[ChangedFile]:
     """Files of `git diff-tree -r -z --raw --no-renames`, from its NUL-ended records."""
     for record in records:
-        match = _RAW.fullmatch(record + b"\t")
+        match = _RAW.fullmatch(record)
         if match is None:
             continue
         path = _text(next(records, b""))
-        old_mode, new_mode, old_id, new_id, status = (part.decode() for part in match.groups()[:5])
+        old_mode, new_mode, old_id, new_id, status = (part.decode() for part in match.groups())
         yield ChangedFile(path, status, old_mode, new_mode, old_id, new_id)
 
 
