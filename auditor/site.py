@@ -56,7 +56,7 @@ def publish(reports: Path, out: Path, *, database: str | None, site: Site, now_n
     audits = gathered.audits
     return Published(
         tally=tally,
-        audits=sum(one.kind != "claim" for one in audits.entries),
+        audits=sum(one.is_audit for one in audits.entries),
         claims=len(audits.claims),
         forks=len(audits.forks),
         problems=(*problems, *gathered.problems),

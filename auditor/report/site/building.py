@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from auditor.core.folder import REPORT
 from auditor.core.wording import figure, plural
+from auditor.report.forkpage import fork_page
 from auditor.report.shown import one_line
 from auditor.report.site import pages, pictures
 from auditor.report.site.entries import AUDITS, ClaimCard, Entry
@@ -50,14 +51,17 @@ def build(gathered: Gathered, site: Site) -> dict[str, Content]:
     for name, entries in pages.by_claim(audits).items():
         contents |= _claim(audits.claims[name], entries, gathered, site)
     for entry in audits.entries:
-        if entry.kind != "claim":
+        if not entry.is_row:
+            contents |= _review(entry, gathered)
+        elif entry.kind != "claim":
             contents |= _audit(entry, gathered, site)
     for slug, (fork, entries) in pages.by_fork(audits).items():
         place = f"forks/{slug}/"
         head = Head(fork.name, pages.sum_up(entries), "")
+        reviews = [(one, one.key in gathered.folders) for one in entries if not one.is_row]
         rows = _rows(entries)
         contents[f"{place}{INDEX}"] = page(
-            "fork.html", place=place, site=site, head=head, card=fork, rows=rows, summary=head.words, **_TABLE
+            "fork.html", place=place, site=site, head=head, card=fork, rows=rows, reviews=reviews, **_TABLE
         )
     return contents
 
@@ -66,7 +70,7 @@ def front(gathered: Gathered, site: Site) -> dict[str, Content]:
     """The front page and its card."""
     entries = gathered.audits.entries
     rows, summary = _rows(entries), pages.sum_up(entries)
-    audited = [one for one in entries if one.kind != "claim"]
+    audited = [one for one in entries if one.is_audit]
     forks = [(fork, pages.sum_up(of)) for fork, of in pages.by_fork(gathered.audits).values()]
     head = Head(site.title, summary, CARD if site.has_cards else "")
     made = page(
@@ -78,7 +82,7 @@ def front(gathered: Gathered, site: Site) -> dict[str, Content]:
 
 def _claim(card: ClaimCard, entries: Sequence[Entry], gathered: Gathered, site: Site) -> dict[str, Content]:
     place, standing = f"claims/{card.id}/", pages.standing(entries)
-    audited = [one for one in entries if one.kind != "claim"]
+    audited = [one for one in entries if one.is_audit]
     shown = standing or next(iter(entries))
     badge = _claim_badge(card, entries, shown)
     drawn = picture("badge.svg", badge=badge)
@@ -124,6 +128,16 @@ def _audit(entry: Entry, gathered: Gathered, site: Site) -> dict[str, Content]:
     return contents | _card(entry.place, pictures.card_of_entry(entry), site)
 
 
+def _review(entry: Entry, gathered: Gathered) -> dict[str, Content]:
+    """The page of a review, which needs nothing of the site; empty where its folder is gone."""
+    found = gathered.folders.get(entry.key)
+    if found is None or found.review is None:
+        return {}
+    copied = {one.name: one.sha256 for one in entry.files if one.left_out is None}
+    contents: dict[str, Content] = {f"{entry.place}{INDEX}": fork_page(found.review).encode()}
+    return contents | {f"{entry.place}{name}": Copied(found.folder / name, sha256) for name, sha256 in copied.items()}
+
+
 def _notices(entry: Entry) -> list[tuple[str, str]]:
     """What a reader must know before anything else."""
     found = [("Withdrawn", one.text) for one in entry.amendments if one.kind == "withdrawal"]
@@ -162,7 +176,7 @@ def rule_words(rule: Rule) -> str:
 
 
 def _rows(entries: Sequence[Entry]) -> list[pages.Row]:
-    return [pages.row_of(one) for one in entries]
+    return [pages.row_of(one) for one in entries if one.is_row]
 
 
 def _card(place: str, card: pictures.Card, site: Site) -> dict[str, Content]:

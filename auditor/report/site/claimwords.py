@@ -28,12 +28,13 @@ def slug_of(text: str) -> str:
 def fork_of(case: Case) -> ForkCard | None:
     """The fork that a claim names, by its address or else by its name; None where it names none."""
     fork = case.engine.fork
+    commits = () if fork.commit is None else (fork.commit.lower(),)
     if fork.url is not None:
         parts = urlsplit(fork.url)
         place = f"{(parts.hostname or '').lower()}{parts.path.rstrip('/').removesuffix('.git')}"
-        return ForkCard(slug=slug_of(place), name=one_line(fork.name or place, 200), url=fork.url)
+        return ForkCard(slug=slug_of(place), name=one_line(fork.name or place, 200), url=fork.url, commits=commits)
     if fork.name is not None:
-        return ForkCard(slug=slug_of(fork.name.strip()), name=one_line(fork.name, 200))
+        return ForkCard(slug=slug_of(fork.name.strip()), name=one_line(fork.name, 200), commits=commits)
     return None
 
 

@@ -48,9 +48,9 @@ class Judgement(Record):
 
 
 class Entry(Record):
-    """An audit: a run, an imported result, or a claim that nobody audited yet."""
+    """An audit: a run or an imported result; or a claim that nobody audited yet, or the review of a fork."""
 
-    kind: Literal["run", "import", "claim"]
+    kind: Literal["run", "import", "claim", "review"]
     id: str
     slug: str
     """Name of its folder on the site."""
@@ -79,7 +79,7 @@ class Entry(Record):
     engine: Fact = Fact()
     speculation: Fact = Fact()
     fork: str | None = None
-    """Slug of the fork that the claim names."""
+    """Slug of the fork that the claim names, or that was reviewed."""
     started: str | None = None
     """UTC, ISO 8601; None where it is not known."""
     started_ns: int | None = None
@@ -99,6 +99,16 @@ class Entry(Record):
     def key(self) -> tuple[str, str, str]:
         """What names it among all."""
         return self.kind, self.claim or "", self.slug
+
+    @property
+    def is_audit(self) -> bool:
+        """Whether something was measured or read for a claim's sake."""
+        return self.kind in ("run", "import")
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it stands in the table: all but a review that can be read, which stands on the page of its fork."""
+        return self.kind != "review" or self.fork is None
 
     @property
     def place(self) -> str:
@@ -143,6 +153,8 @@ class ForkCard(Record):
     slug: str
     name: str
     url: str | None = None
+    commits: tuple[str, ...] = ()
+    """Commits that claims name, in full or their beginning."""
 
 
 class Audits(Record):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from auditor.core.forks.review import ForkReview
 from auditor.report.site.entries import ClaimCard, Entry, ForkCard
 
 
@@ -18,6 +19,7 @@ class Found:
     card: ClaimCard | None = None
     fork: ForkCard | None = None
     claim_text: bytes | None = None
+    review: ForkReview | None = None
 
     def update(self, **values: Any) -> None:
         """Set fields of the entry."""

@@ -43,6 +43,12 @@ class Gathered:
 def gather(found: Iterable[Found], indexed: Indexed, earlier: Audits, now_ns: int) -> Gathered:
     """Everything that is published; `earlier` is what the site held before, and `now_ns` the moment of this making."""
     folders, problems = _each_once(found)
+    forks = _forks(
+        [*earlier.forks.values(), *indexed.forks.values(), *(one.fork for one in folders.values() if one.fork)]
+    )
+    for one in folders.values():
+        if one.review is not None:
+            one.update(fork=_reviewed(one.entry, forks))
     entries = {key: one.entry for key, one in folders.items()}
     for known in indexed.entries:
         if known.kind != "claim":
@@ -58,23 +64,34 @@ def gather(found: Iterable[Found], indexed: Indexed, earlier: Audits, now_ns: in
     newest = sorted(folders.values(), key=lambda one: (one.entry.started_ns or 0, one.where))
     texts = dict(indexed.texts)
     texts |= {one.card.id: one.claim_text for one in newest if one.card and one.claim_text is not None}
-    claims, forks = _cards(order, newest, indexed, earlier)
+    known_claims = {**earlier.claims, **indexed.claims, **{one.card.id: one.card for one in newest if one.card}}
+    claims = {one.claim: ClaimCard(id=one.claim, title=one.claim) for one in order if one.claim is not None}
+    named = {one.fork for one in order}
     problems += [Problem(folder=one_line(one.where), what=one.entry.problem) for one in newest if one.entry.problem]
-    return Gathered(Audits(entries=order, claims=claims, forks=forks), folders, texts, tuple(problems))
-
-
-def _cards(
-    entries: Iterable[Entry], newest: Iterable[Found], indexed: Indexed, earlier: Audits
-) -> tuple[dict[str, ClaimCard], dict[str, ForkCard]]:
-    """The claims and the forks that entries belong to, by id and by slug, in order."""
-    claims = {one.claim: ClaimCard(id=one.claim, title=one.claim) for one in entries if one.claim is not None}
-    named = {one.fork for one in entries}
-    known = {**earlier.claims, **indexed.claims, **{one.card.id: one.card for one in newest if one.card}}
-    forks = {**earlier.forks, **indexed.forks, **{one.fork.slug: one.fork for one in newest if one.fork}}
-    return (
-        {name: known.get(name, claims[name]) for name in sorted(claims)},
-        {slug: forks[slug] for slug in sorted(forks) if slug in named},
+    audits = Audits(
+        entries=order,
+        claims={name: known_claims.get(name, claims[name]) for name in sorted(claims)},
+        forks={slug: forks[slug] for slug in sorted(forks) if slug in named},
     )
+    return Gathered(audits, folders, texts, tuple(problems))
+
+
+def _forks(cards: Iterable[ForkCard]) -> dict[str, ForkCard]:
+    """The forks by slug, each with every commit that is named of it."""
+    found: dict[str, ForkCard] = {}
+    for card in cards:
+        other = found.get(card.slug)
+        commits = sorted({*card.commits, *(other.commits if other else ())})
+        found[card.slug] = card.model_copy(update={"commits": tuple(commits), "url": card.url or (other and other.url)})
+    return found
+
+
+def _reviewed(entry: Entry, forks: Mapping[str, ForkCard]) -> str | None:
+    """The fork that a review is of: the one of which claims name this commit, else one of the review's own name."""
+    for slug, card in sorted(forks.items()):
+        if slug != entry.fork and any(entry.id.startswith(commit) for commit in card.commits):
+            return slug
+    return entry.fork
 
 
 def _each_once(found: Iterable[Found]) -> tuple[dict[Key, Found], list[Problem]]:
@@ -125,7 +142,7 @@ def _remember(entries: dict[Key, Entry], earlier: Audits, now_ns: int) -> None:
     """Lay what was published before beneath what is published now."""
     for old in earlier.entries:
         new = entries.get(old.key)
-        if old.kind == "claim" or (new is None and old.verdict is None):
+        if old.kind == "claim" or (new is None and old.verdict is None and old.kind != "review"):
             continue
         if new is None:
             removed_ns = old.removed_ns if old.removed_ns is not None else now_ns

@@ -14,7 +14,7 @@ from auditor.report.site.entries import Audits, Entry, Fact, ForkCard, Kept
 from auditor.terms import VerdictKind
 
 NOT_STATED = "not stated"
-NO_VERDICT = {"run": "no verdict", "import": "no claim", "claim": "not audited"}
+NO_VERDICT = {"run": "no verdict", "import": "no claim", "claim": "not audited", "review": "reviewed"}
 COLUMNS = ("Audit", "Claimed", "Delivered", "Factor", "Verdict", "Hardware", "Model", "Engine", "Speculation", "Date")
 NUMBERS = (1, 2, 3)
 """Columns that hold numbers."""
@@ -131,7 +131,7 @@ def events_of(entries: Iterable[Entry]) -> tuple[Event, ...]:
 
 def _events(entry: Entry) -> list[Event]:
     href, name = f"{entry.place}index.html", f"{'Run' if entry.kind == 'run' else 'Import'} {entry.id}"
-    if entry.kind == "claim":
+    if not entry.is_audit:
         return []
     verb = "Measured" if entry.kind == "run" else "Imported"
     label = f"{verb}: {verdict_words(entry)}"
@@ -224,8 +224,8 @@ def by_fork(audits: Audits) -> dict[str, tuple[ForkCard, tuple[Entry, ...]]]:
 
 def sum_up(entries: Sequence[Entry]) -> str:
     """How many audits there are, of how many claims."""
-    audited = {one.claim for one in entries if one.claim and one.kind != "claim"}
-    number = sum(one.kind != "claim" for one in entries)
+    audited = {one.claim for one in entries if one.claim and one.is_audit}
+    number = sum(one.is_audit for one in entries)
     parts = [f"{plural(number, 'audit')} of {plural(len(audited), 'claim')}"] if number else []
     waiting = len({one.claim for one in entries if one.claim} - audited)
     parts += [f"{plural(waiting, 'claim')} not audited yet"] if waiting else []

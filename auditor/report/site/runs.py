@@ -15,6 +15,7 @@ from auditor.core.folder import RunFolder
 from auditor.core.judging.verdict import Verdict
 from auditor.errors import EvidenceError
 from auditor.report.head import flags_of, sentence_of
+from auditor.report.possible import ceiling_words
 from auditor.report.rates import NOT_COMPARABLE, factor, interval, is_comparable, marks_of
 from auditor.report.shown import NOT_KNOWN, figure, one_line, plain
 from auditor.report.site.claimwords import card_of, case_values, fork_of, slug_of
@@ -105,10 +106,15 @@ def verdict_values(verdict: Verdict, entry: Entry) -> dict[str, Any]:
         "verdict": verdict.kind.value,
         "sentence": plain(sentence_of(verdict), 1000),
         "said": plain(verdict.sentence, 1000),
-        "reasons": tuple(one_line(reason, 500) for reason in verdict.reasons[:20]),
+        "reasons": tuple(one_line(reason, 500) for reason in (*verdict.reasons[:20], *_possible(verdict))),
         "flags": tuple((label, one_line(words, 300)) for label, words in flags_of(verdict)),
         **_observed(verdict, entry),
     }
+
+
+def _possible(verdict: Verdict) -> tuple[str, ...]:
+    """Whether the claim lies below what its hardware can do, where that was asked."""
+    return () if verdict.ceiling is None else (f"Possible on its hardware? {ceiling_words(verdict.ceiling)}",)
 
 
 def _observed(verdict: Verdict, entry: Entry) -> dict[str, Fact]:
