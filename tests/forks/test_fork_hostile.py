@@ -51,9 +51,11 @@ def test_nothing_of_the_fork_is_run_and_nothing_is_written_to_it(tree: Make, tmp
         "core.alternateRefsCommand": script, "credential.helper": f"!{script}", "maintenance.auto": "true", "gc.auto": "1",
     }.items():  # fmt: skip
         fork("config", name, str(value))
+    (fork.path / "a.py").write_text("a = 3\n")
     before = snapshot(fork.path)
     found = review(fork.path)
     assert found.lines == 2
+    assert found.notes == ("1 tracked file of the working tree differs from HEAD: not reviewed.",)
     assert not ran.exists()
     assert snapshot(fork.path) == before
 

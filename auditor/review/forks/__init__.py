@@ -58,7 +58,7 @@ def _compare(
         name=fork.name,
         upstream=other.name if other else None,
         commits=_commits(pool, ahead, reading, {file.path for file in files}),
-        notes=notes_of(history, fork, other),
+        notes=notes_of(history, fork, other, pool.uncommitted()),
         rules=rules,
     )
 

@@ -16,8 +16,8 @@ _RELATIONS = {
 }
 
 
-def notes_of(history: History, fork: Repository, other: Repository | None) -> tuple[str, ...]:
-    """The notes, in the order in which they matter."""
+def notes_of(history: History, fork: Repository, other: Repository | None, uncommitted: int | None) -> tuple[str, ...]:
+    """The notes, in the order in which they matter; `uncommitted` files differ from HEAD in the working tree."""
     notes = [_RELATIONS[history.relation]]
     if history.cut:
         where = plural(history.cut, "commit")
@@ -36,8 +36,9 @@ def notes_of(history: History, fork: Repository, other: Repository | None) -> tu
             f"{plural(history.picked, 'commit')} of the fork: the upstream has the like by now (same author, time and "
             "subject); what they change is counted all the same."
         )
-    if not fork.is_bare and history.head == fork.refs.get("HEAD"):
-        notes.append("Commits are reviewed; what lies uncommitted in the working tree is not.")
+    if uncommitted:
+        files = plural(uncommitted, "tracked file")
+        notes.append(f"{files} of the working tree differ{'s' if uncommitted == 1 else ''} from HEAD: not reviewed.")
     if any(one and one.is_partial for one in (fork, other)):
         notes.append("A clone is partial; everything that differs was there.")
     return tuple(note for note in notes if note)

@@ -1,6 +1,7 @@
 """Repositories on this disk: where they keep their objects, what their refs say, and one place to read both from."""
 
 import re
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from auditor.review.forks.git import Git, GitError
 
 MOST_REFS = 20_000
 """Refs of a repository that are looked at."""
+_PATHS = ("--git-path", "shallow", "--git-path", "config", "--git-path", "index")
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _UPSTREAM_REFS = re.compile(r"refs/(?:heads|tags|remotes/origin)/")
 
@@ -28,6 +30,8 @@ class Repository:
     """Commits at which its history is cut."""
     is_partial: bool
     """Whether it was cloned without some contents."""
+    index: Path
+    """Where its index is, if it has one."""
     refs: dict[str, str] = field(repr=False)
     """Commit of each ref by its full name, `HEAD` included where there is one."""
     head_name: str | None
@@ -77,12 +81,12 @@ def open_repository(git: Git, path: str) -> Repository:
         raise UsageError(what, where=path, remedy="give the folder of a local clone")
     words = ("--absolute-git-dir", "--is-bare-repository", "--show-object-format", "--git-path", "objects")
     try:
-        said = git.run("rev-parse", *words, "--git-path", "shallow", "--git-path", "config", at=folder)
+        said = git.run("rev-parse", *words, *_PATHS, at=folder)
     except GitError as error:
         why = "" if error.what.startswith("not a git repository") else f": {error.what}"
         raise UsageError(f"no git repository{why}", where=path, remedy="give the folder of a local clone") from None
     parts = said.decode("utf-8", "surrogateescape").splitlines()
-    if len(parts) != 6:
+    if len(parts) != 7:
         raise UsageError("lies in a folder with a line break in its name", where=path, remedy="move it")
     git_dir = Path(parts[0])
     refs, head_name = _refs(git, git_dir, path)
@@ -94,6 +98,7 @@ def open_repository(git: Git, path: str) -> Repository:
         object_format=parts[2],
         shallow=_shallow(folder / parts[4]),
         is_partial=_is_partial(folder / parts[5]),
+        index=folder / parts[6],
         refs=refs,
         head_name=head_name,
     )
@@ -171,6 +176,24 @@ class Pool:
     def run(self, *words: str, stdin: bytes = b"") -> bytes:
         """The output of a command over all objects; raises GitError."""
         return self.git.run("--git-dir=.", *words, at=self.folder, stdin=stdin)
+
+    def uncommitted(self) -> int | None:
+        """How many tracked files of the first repository's working tree differ from HEAD; None where there is no tree.
+
+        Its index is copied, so that nothing is written to it, and no filter of its own is known.
+        """
+        first = self._repositories[0]
+        head = first.refs.get("HEAD")
+        if first.is_bare or head is None or not (first.path / ".git").exists():
+            return None
+        at = (f"--git-dir={self.folder.resolve()}", f"--work-tree={first.path.resolve()}")
+        options = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+        try:
+            shutil.copyfile(first.index, self.folder / "index")
+            said = self.git.run(*at, "diff", *options, head, "--", at=first.path)
+        except (OSError, GitError):
+            return None
+        return said.count(b"\0")
 
     def commit(self, ref: str) -> str | None:
         """The commit that a name means in the repositories, in their order; None where it means none in any."""
