@@ -4,7 +4,16 @@ import re
 
 from auditor.core.counting.ledger import Ledger
 from auditor.core.judging.verdict import Verdict
-from auditor.report.rates import NOT_COMPARABLE, factor, interval, is_comparable, marks_of, measured_words, span
+from auditor.report.rates import (
+    NOT_COMPARABLE,
+    factor,
+    interval,
+    is_comparable,
+    is_valid,
+    marks_of,
+    measured_words,
+    span,
+)
 from auditor.report.shown import NOT_KNOWN, figure
 from auditor.report.views import Head, Tile
 from auditor.terms import Outcome, VerdictKind
@@ -95,7 +104,8 @@ def _tiles(verdict: Verdict) -> tuple[Tile, ...]:
         reason = verdict.delivered.reason if verdict.delivered and verdict.delivered.reason else "nothing was measured"
         tiles.append(Tile("Delivered", NOT_KNOWN, reason))
     else:
-        tiles.append(Tile("Delivered", f"{figure(estimate.value, marks)} tok/s", f"95 %: {interval(estimate, marks)}"))
+        name = "Delivered" if is_valid(verdict) else "Invalid output, at"
+        tiles.append(Tile(name, f"{figure(estimate.value, marks)} tok/s", f"95 %: {interval(estimate, marks)}"))
     times = factor(verdict, verdict.delivered)
     if times is not None:
         tiles.append(Tile("Claimed / delivered", times, f"claim read as {span(claimed)}"))

@@ -60,10 +60,15 @@ def is_comparable(verdict: Verdict) -> bool:
     return verdict.kind is not VerdictKind.NOT_COMPARABLE and not verdict.run.rehearsal
 
 
+def is_valid(verdict: Verdict) -> bool:
+    """Whether the speed that was measured is one of valid output; that of any other is no throughput."""
+    return verdict.kind is not VerdictKind.INVALID_OUTPUT
+
+
 def factor(verdict: Verdict, basis: BasisValue | None) -> str | None:
     """Claim by value, the least and the most that both intervals allow; None where either is missing, and where what
-    was measured is not what the claim is about."""
-    if not is_comparable(verdict):
+    was measured is not what the claim is about or no valid output."""
+    if not is_comparable(verdict) or not is_valid(verdict):
         return None
     readings = verdict.explanation.readings if verdict.explanation else ()
     ends = next((reading.factor for reading in readings if basis is not None and reading.id == basis.id), None)

@@ -20,6 +20,7 @@ from auditor.report.rates import (
     factor,
     interval,
     is_comparable,
+    is_valid,
     marks_of,
     measured_words,
 )
@@ -75,7 +76,7 @@ def _numbers(verdict: Verdict) -> list[Item]:
     claimed, marks = verdict.claimed, marks_of(verdict.claimed)
     pairs = [("Claim", one_line(claimed.title))]
     pairs.append(("Claimed", f"{one_line(claimed.text)} ({one_line(claimed.basis or 'basis not stated')})"))
-    pairs.append(("Delivered", _delivered(verdict)))
+    pairs.append(("Delivered" if is_valid(verdict) else "Invalid at", _delivered(verdict)))
     if (ratio := _ratio(verdict)) is not None:
         pairs.append(("Factor", f"{ratio} (claimed / delivered)"))
     if verdict.ceiling is not None:

@@ -5,9 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
+from made_runs import Made, make_run
 
+from auditor.core.counting.ledger import Ledger
 from auditor.core.folder import RunFolder
 from auditor.core.judging.verdict import Verdict
+from auditor.report.head import head_of
 from auditor.report.text import markdown, terminal
 from auditor.terms import Outcome
 
@@ -62,3 +65,14 @@ def test_no_text_can_steer_a_terminal_or_a_thread(runs: dict[str, Path]) -> None
 def test_absent_is_not_known(runs: dict[str, Path]) -> None:
     assert "Delivered  not known: " in terminal(runs["silent"])
     assert "delivered not known" in markdown(runs["silent"])
+
+
+def test_the_speed_of_invalid_output_is_no_delivered_rate(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", Made(word=lambda _: "!"))
+    text = terminal(run)
+    assert text.startswith("INVALID-OUTPUT")
+    assert re.search(r"^Invalid at +\d", text, re.M)
+    assert not re.search("^(Delivered|Factor)", text, re.M)
+    folder = RunFolder(run)
+    head = head_of(folder.record("verdict.json", Verdict), folder.record("ledger.json", Ledger))
+    assert [tile.label for tile in head.tiles] == ["Claimed", "Invalid output, at"]
