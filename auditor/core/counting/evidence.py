@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from auditor.core.wire.http1 import FramingError, Head, ResponseReader
 from auditor.core.wire.log import Kind, WireRecord
 from auditor.core.wire.ndjson import NDJSON, LineReader
 from auditor.core.wire.sse import EventReader, ServerEvent
-
-Purpose = Literal["probe", "warmup", "measure", "scrape", "recount"]
 
 EVENT_STREAM = "text/event-stream"
 
