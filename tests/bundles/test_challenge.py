@@ -176,9 +176,12 @@ def test_a_request_that_is_not_the_planned_one_is_found(answer: tuple[Path, str]
     folder = Path(shutil.copytree(run, tmp_path / "run"))
     (folder / MANIFEST).unlink()
     records = list(read_wire(folder / WIRE).records)
-    at = max(
-        index for index, one in enumerate(records) if one.kind is Kind.SEND and b"Write this list again" in one.payload
+    at = next(
+        index
+        for index, one in enumerate(records)
+        if one.kind is Kind.SEND and b"/chat/" in one.payload and b"and then a second time" in one.payload
     )
+
     records[at] = dataclasses.replace(records[at], payload=records[at].payload.replace(b"this list", b"that list"))
     (folder / WIRE).write_bytes(frame(records, first=True))
     judge_folder(folder)
@@ -236,7 +239,15 @@ def test_no_byte_of_a_challenge_changes_unseen(make_key: Callable[..., str]) -> 
 
 @pytest.mark.parametrize(
     "change",
-    [{"tokens": 0}, {"nonce": "../.."}, {"prompts": []}, {"streams": 0}, {"more": 1}, {"challenge_version": 2}],
+    [
+        {"tokens": 0},
+        {"repeats": 10**9},
+        {"nonce": "../.."},
+        {"prompts": []},
+        {"streams": 0},
+        {"more": 1},
+        {"challenge_version": 2},
+    ],
 )
 def test_challenges_that_are_none_are_refused(change: dict[str, object]) -> None:
     payload = orjson.loads(challenge().statement())
@@ -260,6 +271,10 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_sent(
         assert refused.returncode == 2
         assert words in refused.stderr
     path.write_bytes(issue(challenge(expires_ns=far)))
+    shown = audit("answer", str(path), "--server", "http://127.0.0.1:1", "--dry-run")
+    assert shown.returncode == 0
+    assert "far-away: the claim's streams, 1 repeat, 9 tokens an answer" in shown.stdout
+    assert f'Begin your answer with the line "Code {code_of("ab" * 16, 4)}".' in shown.stdout
     unsigned = audit("answer", str(path), "--server", "http://127.0.0.1:1", "--key", f"{make_key('reviewer')}.pub")
     assert unsigned.returncode == 2
     assert "is not signed with the given key" in unsigned.stderr
