@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from benchmarks.cases import CASES, Bench, Row
+from benchmarks.cases import CASES, PEER, Bench, Row
 from benchmarks.machine import build
 from benchmarks.peers import PEERS, peer_rows
 
@@ -17,6 +17,7 @@ from benchmarks.peers import PEERS, peer_rows
 @click.command(context_settings={"show_default": True})
 @click.option("--programs", type=click.Path(path_type=Path), help="Folder of the compiled C programs; made by default.")
 @click.option("--tools", type=click.Path(path_type=Path), help="Folder with a venv of each peer: aiperf, guidellm, ...")
+@click.option("--tokenizer", type=click.Path(path_type=Path), help="Folder of a tokenizer, which the peers want.")
 @click.option("--server-core", type=int, default=0, help="Core of the server.")
 @click.option("--client-core", type=int, default=1, help="Core of the clients.")
 @click.option("--case", "cases", multiple=True, type=click.Choice([*CASES, "peers"]), help="Only these; else all.")
@@ -38,7 +39,7 @@ def main(programs: Path | None, tools: Path | None, cases: tuple[str, ...], time
                 click.echo(f"\nRun {turn + 1} of {times}")
             click.echo(_line(_HEADS))
             for case in cases or [*CASES, "peers"]:
-                rows = peer_rows(bench, tools) if case == "peers" else CASES[case](bench)
+                rows = peer_rows(bench, tools, options["tokenizer"], PEER) if case == "peers" else CASES[case](bench)
                 for row in rows:
                     click.echo(_line(_cells(row)))
                     found.append({"turn": turn, "case": case, **asdict(row)})

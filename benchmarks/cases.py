@@ -21,10 +21,11 @@ class Load:
 
 
 SATURATED = Load(("-r", "0", "-w", "64"), 128, 16_384)
-STEADY = Load(("-r", "100", "-P", "spread"), 256, 400)
+STEADY = Load(("-r", "100", "-P", "spread"), 256, 1000)
 FAST = Load(("-r", "320", "-P", "spread"), 512, 960)
 TOGETHER = Load(("-r", "100", "-t", "5"), 256, 200)
 ONE_EVENT = Load(("-r", "100", "-u", "-b", "4", "-B", "one"), 64, 512)
+PEER = Load(("-r", "0", "-m", "word"), 64, 512)
 ONE_WRITE = Load(("-r", "100", "-u", "-b", "4", "-B", "sep"), 64, 512)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from auditor.errors import UsageError
 
-BUFFER_BYTES = 1 << 16
+BUFFER_BYTES = 1 << 18
+"""Most that one read takes: a server that sends faster than one core reads fills it."""
 OTHER_FILES = 64
 """Open files beside the connections."""
 _TIMESPEC = struct.Struct("@qq")
