@@ -171,7 +171,7 @@ def test_narrowing_by_keyboard_is_told_and_kept_in_the_address(browser: Any, sit
         page.reload()
         assert set(column(page, 4)) == {"not-comparable"}
         page.get_by_role("button", name="Show all").press("Enter")
-        page.wait_for_function(f"document.getElementById('count').textContent === '{everything} shown'")
+        assert page.get_by_role("status").inner_text() == f"{everything} shown"
         assert "#" not in page.url
         assert [one for one in deeds if not one.startswith(site.as_uri())] == []
 

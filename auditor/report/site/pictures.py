@@ -17,6 +17,8 @@ _NARROW, _WIDE = frozenset("iljtf.,:;'|!()[] ·-"), frozenset("mwMW@%—")
 _LETTER_PX = 6.4
 _PAD_PX = 8
 _TITLE_LETTERS, _TITLE_LINES = 38, 3
+_TITLE_PX, _TITLE_WIDTH_PX, _TITLE_EM = 52, 1056, 0.56
+"""Largest title, room for a line, and the width of a common letter by the height of the font."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Card:
 
     lines: tuple[str, ...]
     """The title."""
+    size: int
+    """Of its letters, px."""
     tiles: tuple[tuple[str, str], ...]
     """Label and value."""
     verdict: str
@@ -112,8 +116,10 @@ def card_of_site(title: str, summary: str) -> Card:
 
 def _card(title: str, tiles: list[tuple[str, str]], verdict: str, tone: str, note: str) -> Card:
     lines = textwrap.wrap(one_line(title, 300), _TITLE_LETTERS, max_lines=_TITLE_LINES, placeholder=" …")
+    widest = max((_width(line) for line in lines), default=0)
+    size = min(_TITLE_PX, int(_TITLE_WIDTH_PX / (_TITLE_EM * max(widest, _LETTER_PX) / _LETTER_PX)))
     shown = tuple((label, one_line(value, 18)) for label, value in tiles)
-    return Card(tuple(lines), shown, one_line(verdict, 40), tone, one_line(note, 80))
+    return Card(tuple(lines), size, shown, one_line(verdict, 40), tone, one_line(note, 80))
 
 
 def _number(text: str) -> str:
@@ -123,11 +129,16 @@ def _number(text: str) -> str:
 def _laid_out(parts: Sequence[tuple[str, str]]) -> Badge:
     placed, left = [], 0.0
     for text, color in parts:
-        inner = round(sum(_letter(one) for one in text), 1)
+        inner = round(_width(text), 1)
         placed.append(Part(text, tokens()[color], left, inner + 2 * _PAD_PX, inner))
         left = round(left + inner + 2 * _PAD_PX, 1)
     return Badge(" · ".join(text for text, _ in parts), tuple(placed), left)
 
 
+def _width(text: str) -> float:
+    """Of a text on a badge, px; fonts differ, so badges are drawn to this length, and other texts have room."""
+    return sum(map(_letter, text))
+
+
 def _letter(letter: str) -> float:
-    return _LETTER_PX * (0.58 if letter in _NARROW else 1.45 if letter in _WIDE or ord(letter) > 0x2E80 else 1.0)
+    return _LETTER_PX * (0.58 if letter in _NARROW else 1.7 if letter in _WIDE or ord(letter) > 0x2E80 else 1.0)

@@ -22,6 +22,7 @@ from auditor.report.site.claimwords import card_of, case_values, fork_of, slug_o
 from auditor.report.site.entries import Entry, Fact, Figure, Kept
 from auditor.report.site.filing import LARGEST_READ, UNREADABLE, Rule, check_files, kept_files, told
 from auditor.report.site.found import Found
+from auditor.terms import Match
 
 MARKS = (names.RUN, names.PLAN, names.WIRE, names.VERDICT)
 """A folder that holds one of these is a run's."""
@@ -122,7 +123,7 @@ def _observed(verdict: Verdict, entry: Entry) -> dict[str, Fact]:
     facts = {}
     for row in verdict.comparisons:
         name = _FIELDS.get(row.field)
-        if name is not None and row.observed is not None and row.match.value != "equal":
+        if name is not None and row.observed is not None and row.match is not Match.EQUAL:
             stated_: Fact = getattr(entry, name)
             facts[name] = stated_.model_copy(update={"observed": one_line(row.observed, 80)})
     return facts

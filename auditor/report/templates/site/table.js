@@ -69,7 +69,12 @@
     else narrow();
     keep();
   });
-  form.addEventListener("reset", () => setTimeout(() => { order(); narrow(); keep(); }));
+  document.getElementById("all-again").addEventListener("click", () => {
+    for (const [, one] of controls) one.value = "";
+    order();
+    narrow();
+    keep();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("hashchange", recall);
   form.hidden = false;
