@@ -2,12 +2,9 @@
 
 import zstandard
 
+from auditor.core.wire.log import most_expanded
 from auditor.errors import EvidenceError
 
-MOST_BYTES = 2 << 30
-SMALL_BYTES, MOST_TIMES = 64 << 20, 500
-"""A log that grows more than this many times is refused where it is more than small; events of servers that differ in
-one token compress 20 to 60 times."""
 _PIECE = 1 << 20
 
 
@@ -16,8 +13,7 @@ def expanded_size(data: bytes, where: str) -> int:
 
     A torn end is no error here: the reader of the log says it.
     """
-    most = min(MOST_BYTES, max(SMALL_BYTES, MOST_TIMES * len(data)))
-    total = 0
+    most, total = most_expanded(len(data)), 0
     reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
     try:
         while piece := reader.read(_PIECE):
