@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import random
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,25 @@ def hunks_of(diff: str) -> list[tuple[str, int]]:
         elif match := re.match(r"@@ -\S+ \+(\d+)", line):
             found.append((path, int(match[1])))
     return found
+
+
+def test_the_second_reader_agrees_as_far_as_the_readme_says():
+    second = json.loads((FORKS / "second_reader.json").read_text(encoding="utf-8"))
+    first = {hunk["id"]: hunk for hunk in labelled("heldout")}
+    assert sorted(second["labels"]) == sorted(random.Random(second["seed"]).sample(sorted(first), 120))
+    assert set(second["labels"].values()) <= CLASSES
+    readme = (FORKS / "README.md").read_text(encoding="utf-8")
+    for name, weigh in (("hunks", lambda _: 1), ("changed lines", lambda hunk: hunk["added"] + hunk["removed"])):
+        agreed, (ours, theirs), total = 0, (Counter(), Counter()), 0
+        for key, label in second["labels"].items():
+            weight = weigh(first[key])
+            agreed += weight * (label == first[key]["label"])
+            ours[first[key]["label"]] += weight
+            theirs[label] += weight
+            total += weight
+        chance = sum(ours[label] * theirs[label] for label in ours) / total**2
+        kappa = (agreed / total - chance) / (1 - chance)
+        assert re.search(
+            rf"^\| {name} \| {agreed:,} \| {total:,} \| {agreed / total:.1%}".replace("%", " %"), readme, re.M
+        )
+        assert re.search(rf"^\| {name} \| .* \| {kappa:.3f} \|$", readme, re.M)
