@@ -54,7 +54,6 @@ def _result(one: Fields, metadata: Fields) -> Result:
             output_tokens=metadata.count("max_tokens"),
         ),
         started=metadata.text("timestamp"),
-        duration_ns=one.time("wall_time", "s"),
         figures=figures,
         findings=tuple(_findings(one, figures)),
         missing=("single requests: the tool does not write them",),
