@@ -1,6 +1,7 @@
-"""Fixtures for all rooms: real embedded servers, started when the first test asks, and a scripted HTTP server."""
+"""Fixtures for all rooms: real embedded servers, started when the first test asks, a scripted HTTP server, a browser."""
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,7 @@ from auditor.errors import UsageError
 
 LOCAL_FIXTURES = {"local_plain", "local_ngram", "local_draft"}
 DATA = Path(__file__).parent / "data"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 Script = dict[str, tuple[int, bytes] | tuple[int, bytes, dict[str, str]]]
 """Status, body and headers by path; a path that is not there is a 404."""
@@ -123,3 +125,16 @@ def recorded_run(tmp_path: Path) -> Callable[..., Path]:
     from runs import make_run
 
     return partial(make_run, tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    """Chromium, driven by Playwright, whose event loop runs in this thread until the module ends."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip("there is no Chromium on this machine")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

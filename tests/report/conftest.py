@@ -1,13 +1,9 @@
-"""Judged run folders, made once, and a browser."""
+"""Judged run folders, made once."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from made_runs import Made, make_run
-
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 MARKUP = "</script></title><svg onload=alert(1)> & <b>'"
 """What a claim may hold, whose control characters are refused."""
@@ -61,16 +57,3 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def any_run(request: pytest.FixtureRequest, runs: dict[str, Path]) -> Path:
     """Each of the runs in turn."""
     return runs[request.param]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[object]:
-    """Chromium, driven by Playwright, whose event loop runs in this thread until the module ends."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-    if path is None:
-        pytest.skip("there is no Chromium on this machine")
-    with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()

@@ -1,4 +1,4 @@
-"""The site of a dozen audits, made once for the room by the command itself, and a browser."""
+"""The site of a dozen audits, made once for the room by the command itself."""
 
 import shutil
 import threading
@@ -13,7 +13,6 @@ from published import ROOT, Audit, Said, make_tree
 
 from auditor.cli import main
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 BENCH = ROOT / "tests" / "data" / "imports" / "vllm" / "ngram-detailed.json"
 
 
@@ -96,16 +95,3 @@ def served(site: Path) -> Iterator[str]:
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[object]:
-    """Chromium, driven by Playwright, whose event loop runs in this thread until the module ends."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-    if path is None:
-        pytest.skip("there is no Chromium on this machine")
-    with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
