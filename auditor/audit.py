@@ -38,7 +38,7 @@ from auditor.core.observed import FACT_NAMES
 from auditor.core.plan.making import Wishes, make_plan, make_rehearsal
 from auditor.core.plan.plan import Plan
 from auditor.core.record import canonical_json, sha256
-from auditor.core.validity.canaries import make_canaries
+from auditor.core.validity.canaries import digest_of, make_canaries
 from auditor.errors import AuditError, EvidenceError, InterruptedRunError, ServerError, UsageError
 from auditor.reference.traps import bundled_traps
 from auditor.report.page import write_report
@@ -137,6 +137,8 @@ async def look(job: Job, access: Mapping[str, Access]) -> tuple[RunFacts, Plan]:
     make = make_rehearsal if all(server.embedded for server in servers) else make_plan
     digest = sha256(job.claim_bytes)
     plan = make(job.case, digest, servers, job.wishes, seed=job.seed, tool_version=__version__)
+    if job.canaries:
+        plan = plan.model_copy(update={"canaries": digest_of(make_canaries(plan.seed))})
     return RunFacts(servers={server.key: server for server in servers}, host=host_facts()), plan
 
 
@@ -298,6 +300,9 @@ def _refuse_secrets(job: Job, plan: Plan, striker: Striker) -> None:
         if any(striker.finds(message.content) for message in prompt.messages):
             what = f"the prompt {prompt.id} holds the server's key or password"
             raise UsageError(what, remedy="take it out: prompts are part of the evidence")
+    if job.canaries and any(striker.finds(canary.prompt) for canary in make_canaries(plan.seed)):
+        what = "a question with a known answer holds the server's key or password"
+        raise UsageError(what, remedy="give another --seed, or --no-canaries")
 
 
 def _write_before(job: Job, plan: Plan, striker: Striker, facts: RunFacts) -> None:

@@ -23,7 +23,7 @@ from auditor.core.judging.witnessfile import WitnessFile, witnesses_in
 from auditor.core.plan.plan import Plan
 from auditor.core.record import Record, sha256
 from auditor.core.runlog import RunLog, Timeline, timeline_of
-from auditor.core.validity.canaries import Canaries, Reference
+from auditor.core.validity.canaries import Canaries, Reference, digest_of
 from auditor.core.wire.log import WireScan
 from auditor.errors import AuditError, EvidenceError, UsageError
 
@@ -264,7 +264,13 @@ class RunFolder:
 
     def canaries(self) -> Canaries | None:
         """The questions with known answers; None when none were asked."""
-        return self.record(CANARIES, Canaries) if (self.path / CANARIES).exists() else None
+        if not (self.path / CANARIES).exists():
+            return None
+        found, planned = self.record(CANARIES, Canaries), self.plan().canaries
+        if planned is not None and digest_of(found.asked) != planned:
+            what = "holds other questions than were planned"
+            raise EvidenceError(what, where=str(self.path / CANARIES), remedy="restore the file")
+        return found
 
     def reference(self) -> Reference | None:
         """Those of the reference run; None when none was given."""

@@ -12,11 +12,21 @@ from auditor.capture.local import LocalServer
 from auditor.core.checks.base import Answer, Context
 from auditor.core.checks.canary import canaries_answered, fingerprint
 from auditor.core.claim.claim import parse_claim
-from auditor.core.folder import RunFolder
+from auditor.core.folder import RunFolder, write
 from auditor.core.plan.making import Wishes
 from auditor.core.plan.prompts import Message, Prompt
-from auditor.core.validity.canaries import Canaries, Canary, CanaryAnswer, Position, Reference, is_right, make_canaries
+from auditor.core.validity.canaries import (
+    Canaries,
+    Canary,
+    CanaryAnswer,
+    Position,
+    Reference,
+    digest_of,
+    is_right,
+    make_canaries,
+)
 from auditor.core.validity.fingerprint import compare, mean_logprob
+from auditor.errors import EvidenceError
 from auditor.review.handedin import add_reference
 from auditor.terms import Outcome
 
@@ -188,6 +198,7 @@ def test_a_run_asks_a_real_server_before_and_after_and_counts_none_of_it(
     exchanges = RunFolder(result.folder).evidence().exchanges
     canary = [one for one in exchanges if one.purpose == "canary"]
     assert {(one.meta["canary"], one.meta["when"]) for one in canary} == {(a.canary, a.when) for a in found.answers}
+    assert RunFolder(result.folder).plan().canaries == digest_of(found.asked)
     assert len(found.answers) == 2 * len(found.asked)
     assert b"ignore_eos" not in b"".join(one.request for one in canary)
     assert [line.tally.delivered for line in result.account.ledger.exchanges] == [16]
@@ -199,3 +210,7 @@ def test_a_run_asks_a_real_server_before_and_after_and_counts_none_of_it(
     again = {one.id: one for one in judge_folder(result.folder).verdict.findings}
     assert again["fingerprint"].outcome is Outcome.HOLDS
     assert "log-probabilities are those of run canaries-1" in again["fingerprint"].sentence
+    easier = [one.model_copy(update={"expected": "1"}) for one in found.asked]
+    write(result.folder, "canaries.json", found.model_copy(update={"asked": tuple(easier)}).to_json())
+    with pytest.raises(EvidenceError, match="other questions than were planned"):
+        RunFolder(result.folder).canaries()

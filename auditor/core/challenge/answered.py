@@ -19,6 +19,7 @@ from auditor.core.hardware import HostHardware
 from auditor.core.plan.making import make_plan
 from auditor.core.plan.plan import Plan, Request, schedule
 from auditor.core.record import sha256
+from auditor.core.validity.canaries import digest_of, make_canaries
 from auditor.core.wire.log import Kind, WireRecord
 from auditor.core.wording import listed, plural
 from auditor.errors import UsageError
@@ -71,6 +72,8 @@ def _planned(challenge: Challenge, answer: Answer) -> Check:
             seed=challenge.seed,
             tool_version=plan.tool_version,
         )
+        if plan.canaries is not None:  # The answerer's to leave out, and nobody's to choose.
+            wanted = wanted.model_copy(update={"canaries": digest_of(make_canaries(challenge.seed))})
     except UsageError as error:
         return _no("settings", f"no plan follows from the challenge and the server's facts: {error}")
     found = list(differences(_settings(plan), _settings(wanted)))

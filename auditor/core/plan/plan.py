@@ -93,12 +93,15 @@ class Plan(Record):
     """Whether the server is the embedded one, which says nothing of the claim's hardware."""
     discriminates: Discrimination | None = None
     """The further measurement that an earlier run asks for; left out of the file where there is none."""
+    canaries: str | None = None
+    """SHA-256 of the questions with known answers; left out of the file where none are asked."""
 
     def to_json(self) -> bytes:
         """The canonical JSON; what a plan does not use is left out, so that earlier plans keep their digest."""
         document = self.model_dump(mode="json")
-        if self.discriminates is None:
-            del document["discriminates"]
+        for name in ("discriminates", "canaries"):
+            if document[name] is None:
+                del document[name]
         for cell in document["cells"]:
             for name in ("rate", "arrivals", "text"):
                 if cell[name] is None:

@@ -14,7 +14,7 @@ from typing import Literal
 import orjson
 
 from auditor.core.plan.prompts import padding
-from auditor.core.record import Record
+from auditor.core.record import Record, canonical_json, sha256
 
 CanaryKind = Literal["copy", "arithmetic", "json", "needle", "fingerprint"]
 When = Literal["before", "after"]
@@ -96,6 +96,11 @@ def make_canaries(seed: int) -> tuple[Canary, ...]:
         for i, one in enumerate(_FINGERPRINTS)
     ]
     return tuple(found)
+
+
+def digest_of(canaries: Sequence[Canary]) -> str:
+    """SHA-256 of questions, as a plan fixes them before they are asked."""
+    return sha256(canonical_json([canary.model_dump(mode="json") for canary in canaries]))
 
 
 def _copy(number: int, words: Sequence[str]) -> Canary:
