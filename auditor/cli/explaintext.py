@@ -1,14 +1,17 @@
 """Explanations and counting rules as text for people."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from auditor.cli.columns import Row, table, wrapped
 from auditor.core.bases import BasisValue
+from auditor.core.bases.numerators import CLOCKS
 from auditor.core.explain.aliases import ends_of
 from auditor.core.explain.chance import RANGE
 from auditor.core.explain.matching import Number
 from auditor.core.explain.record import Backward, Explanation, Reading
 from auditor.core.wording import figure, percent, span
+from auditor.terms import TERMS
 
 _BESIDE = {
     "meets": "matches",
@@ -90,7 +93,7 @@ def bases_text(values: Sequence[BasisValue], readings: Sequence[Reading], number
     """Every rule that has a value, then what the others need."""
     marks = (number.low, number.high) if number else ()
     by_id = {reading.id: reading for reading in readings}
-    rows: list[Row] = [("basis", "value", "interval", "unit", "to the claim", "usual label", "what it is")]
+    rows: list[Row] = [("basis", "", "value", "interval", "unit", "to the claim", "counts")]
     missing: dict[str, list[str]] = {}
     for value in values:
         if value.estimate is None:
@@ -100,20 +103,40 @@ def bases_text(values: Sequence[BasisValue], readings: Sequence[Reading], number
         rows.append(
             (
                 value.id,
+                "*" if value.is_honest else "",
                 figure(value.estimate.value, marks),
                 _span_of(value, marks),
                 value.unit,
                 _factor(reading) if reading else "",
-                "yes" if value.is_honest else "no",
-                f"{value.name}: {value.formula}",
+                _counted(value),
             )
         )
-    lines = [f"Cell {cell}; claimed: {number.text if number else 'no number'}.", "", *table(rows, right=(1,))]
+    lines = [f"Cell {cell}; claimed: {number.text if number else 'no number'}.", "", *table(rows, right=(2,))]
+    lines += ["", *_legend([row[-1] for row in rows[1:]])]
     if missing:
         lines += ["", "Not counted:"]
         for reason, names in missing.items():
             lines += _wrapped(f"{reason}: {', '.join(names)}", indent="  ")
     return "\n".join(lines)
+
+
+def _counted(value: BasisValue) -> str:
+    """The formula, without the clock that the id of the rule has already."""
+    clock = value.id.rpartition("/")[2]
+    is_plain = any(value.name.endswith(words) for words, _ in CLOCKS.values())
+    return value.formula.removesuffix(f" per s of {clock}") if is_plain else value.formula
+
+
+def _legend(formulas: Iterable[str]) -> list[str]:
+    """What the marks, clocks and letters of the table mean."""
+    used = {letter for formula in formulas for letter in re.findall(r"[A-Za-z_]+", formula)}
+    letters = [f"{term.symbol} {term.name.replace('_', ' ')}" for term in TERMS.values() if term.symbol in used]
+    clocks = "; ".join(f"{clock}: {words}" for clock, (words, _) in CLOCKS.items())
+    return [
+        *_wrapped("* is a usual label for delivered tokens."),
+        *_wrapped(f"Clocks: {clocks}. What came in the first event is left out of decode."),
+        *_wrapped(f"Letters: {', '.join(letters)}. --json has each rule in words."),
+    ]
 
 
 def _chance(found: Explanation) -> str:

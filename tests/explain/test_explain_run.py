@@ -118,7 +118,8 @@ def test_bases_prints_every_rule_with_its_factor_and_what_is_missing(audit, run:
     assert (code, err) == (0, "")
     row = next(line for line in out.splitlines() if line.strip().startswith("delivered+drafted/request"))
     assert row.split()[1] == "218.9"
-    assert " no " in row
+    assert row.endswith("  N + D")
+    assert "  delivered/decode            *  " in out
     assert "needs lines of the engine's log within the round: log/mean, log/best" in out
     code, out, _ = audit("bases", run, "--json")
     document = json.loads(out)

@@ -97,18 +97,19 @@ def over_window(numerator: Numerator) -> Rate:
     return lambda sample, load: per_second(numerator.count(sample), sample.window_ns)
 
 
-_CLOCKS: dict[Clock, tuple[str, Callable[[Numerator], Rate]]] = {
+CLOCKS: dict[Clock, tuple[str, Callable[[Numerator], Rate]]] = {
     "decode": ("first to last event", over_decode),
     "request": ("over the request", over_requests),
     "system": ("all streams, one window", over_window),
 }
+"""Each clock in words, and the rate over it."""
 
 
 def numerator_bases() -> Iterator[Basis]:
     """Every numerator over each of its clocks."""
     for numerator in NUMERATORS:
         for clock in numerator.clocks:
-            label, rate = _CLOCKS[clock]
+            label, rate = CLOCKS[clock]
             yield Basis(
                 id=f"{numerator.id}/{clock}",
                 name=f"{numerator.name}, {label}",
