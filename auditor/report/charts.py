@@ -114,7 +114,7 @@ def intervals(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -
 
 
 def bases(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
-    """Counting rules as points, with the claim as a band behind them; equal factors are equal distances."""
+    """Counting rules, or ratios, as points, with a band behind them; equal factors are equal distances."""
     import altair as alt
 
     ends = [row[end] for row in rows for end in ("low", "value", "high") if row[end] > 0]
@@ -123,7 +123,8 @@ def bases(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> An
     far = least * (most / least) ** (0.88 if width == WIDE else 0.7)
     rows = [{**row, "is_far": row["high"] > far} for row in rows if row["low"] > 0]
     scale = alt.Scale(type="log", domain=[least, most], nice=False)
-    axis = alt.Axis(title="tokens per second, logarithmic", values=_ticks(least, most, width), format=",~g")
+    title = options.get("title", "tokens per second, logarithmic")
+    axis = alt.Axis(title=title, values=_ticks(least, most, width), format=",~g")
     layers = _points(_cut(rows, "label", 76 if width == WIDE else 68), "label", axis, scale, width)
     if options["low"]:
         claim = _data([{"low": options["low"], "high": options["high"]}]).mark_rect(color=COLORS["claim"], opacity=0.35)
@@ -218,6 +219,17 @@ def gaps(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any
     return drawn.properties(width=width, height=150)
 
 
+def repeats(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
+    """A value of each side for every repeat, from 0, with those of one side joined."""
+    import altair as alt
+
+    x = alt.X("repeat:O", axis=alt.Axis(title="repeat", labelAngle=0, ticks=False, labelOverlap=True))
+    y = alt.Y("value:Q", axis=alt.Axis(title=options["unit"], tickCount=5))
+    base = _data(rows).encode(x=x, y=y, color=alt.Color("fill:N", scale=None), detail="side:N")
+    drawn = base.mark_line(strokeWidth=2) + base.mark_point(filled=True, size=50, opacity=1)
+    return drawn.properties(width=width, height=200)
+
+
 def shares(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> Any:
     """A share for each whole number."""
     import altair as alt
@@ -237,5 +249,6 @@ _DRAW: dict[str, Callable[[list[dict[str, Any]], int, dict[str, Any]], Any]] = {
     "gpu": gpu,
     "zoom": zoom,
     "gaps": gaps,
+    "repeats": repeats,
     "shares": shares,
 }

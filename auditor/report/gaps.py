@@ -34,7 +34,11 @@ def gaps_section(found: GapSummary, digest: TokenDigest, ledger: Ledger, subject
         rows.append(cells("between tokens", Cell(NOT_KNOWN, found.itl_reason or ""), *[""] * (len(_COLUMNS) - 2)))
     blocks = [Block(table=Table("Gaps", columns(*_COLUMNS), tuple(rows)))]
     drawn = (("events", digest.event_gaps_ns), ("steps", digest.step_gaps_ns))
-    blocks += [_drawn(unit, gaps, digest) for unit, gaps in drawn if gaps]
+    domain = gap_domain([gaps for _, gaps in drawn])
+    for unit, gaps in drawn:
+        if gaps:
+            color = "quiet" if unit == "events" else "delivered"
+            blocks.append(gap_block(f"Gaps between {unit}", f"gaps-{unit}", unit, gaps, domain, color))
     return Section("gaps", title, (lead,), tuple(blocks))
 
 
@@ -46,21 +50,24 @@ def _row(label: str, gaps: Gaps) -> Row:
     return cells(label, count(gaps.n), *map(milliseconds, values))
 
 
-def _drawn(unit: str, gaps: Sequence[int], digest: TokenDigest) -> Block:
-    """Gaps by size, in bins of equal width on a scale of powers of ten, on the axis that all gaps share."""
+def gap_domain(several: Sequence[Sequence[int]]) -> list[float]:
+    """The axis that several ordered series of gaps share, milliseconds; those without a gap are passed over."""
+    ends = [gaps[index] for gaps in several if gaps for index in (0, -1)]
+    return [_edge(_bin(min(ends))), _edge(_bin(max(ends)) + 1)] if ends else []
+
+
+def gap_block(heading: str, name: str, unit: str, gaps: Sequence[int], domain: list[float], color: str) -> Block:
+    """Ordered gaps by size, in bins of equal width on a scale of powers of ten; `name` is the chart's own."""
     found = Counter(_bin(gap) for gap in gaps)
-    color = "quiet" if unit == "events" else "delivered"
     rows = [
         {"color": color, "from": _edge(number), "to": _edge(number + 1), "n": found[number]} for number in sorted(found)
     ]
-    ends = [gaps[index] for gaps in (digest.event_gaps_ns, digest.step_gaps_ns) if gaps for index in (0, -1)]
-    domain = [_edge(_bin(min(ends))), _edge(_bin(max(ends)) + 1)]
     text = f"{plural(len(gaps), 'gap')} between {unit}, from {milliseconds(gaps[0])} to {milliseconds(gaps[-1])}"
     text += f", half of them up to {milliseconds(quantile(gaps, 0.5))}."
-    chart = Chart(f"gaps-{unit}", "gaps", text, tuple(rows), (), {"unit": unit, "domain": domain})
+    chart = Chart(name, "gaps", text, tuple(rows), (), {"unit": unit, "domain": domain})
     short = sum(1 for gap in gaps if gap < LEAST_NS)
     note = f"Shorter than 1 µs and drawn as 1 µs: {short:,} of {plural(len(gaps), 'gap')}." if short else ""
-    return Block(f"Gaps between {unit}", chart=chart, note=note, is_half=True)
+    return Block(heading, chart=chart, note=note, is_half=True)
 
 
 def _bin(gap_ns: int) -> int:

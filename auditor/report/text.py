@@ -165,30 +165,30 @@ def markdown(folder: Path) -> str:
     verdict = _read(folder)
     claimed, run, flags = verdict.claimed, verdict.run, flags_of(verdict)
     marks = marks_of(claimed)
-    lines = [f"**{verdict.kind.value}**: {_safe(claimed.title, 200)}", ""]
-    lines += [f"{_safe(sentence_of(verdict), 300)} {MEANINGS[verdict.kind]}", ""]
-    lines += [f"- {_safe(reason, 200)}" for reason in verdict.reasons[: max(1, 4 - len(flags))]][:3]
-    lines += [f"- {_safe(line, 200)}" for line in remark_lines(RunFolder(folder))][-2:]
+    lines = [f"**{verdict.kind.value}**: {safe(claimed.title, 200)}", ""]
+    lines += [f"{safe(sentence_of(verdict), 300)} {MEANINGS[verdict.kind]}", ""]
+    lines += [f"- {safe(reason, 200)}" for reason in verdict.reasons[: max(1, 4 - len(flags))]][:3]
+    lines += [f"- {safe(line, 200)}" for line in remark_lines(RunFolder(folder))][-2:]
     lines += [f"- {label}: {words}" for label, words in flags]
     times = _ratio(verdict)
     ratio = f"; claimed / delivered: {times}" if times else ""
-    lines.append(f"- Claimed {_safe(claimed.text, 80)}; delivered {_safe(_delivered(verdict), 200)}{ratio}")
+    lines.append(f"- Claimed {safe(claimed.text, 80)}; delivered {safe(_delivered(verdict), 200)}{ratio}")
     if verdict.ceiling is not None:
-        lines.append(f"- Possible on its hardware? {_safe(ceiling_words(verdict.ceiling), 400)}")
-    lines.append(f"- Measured: {_safe(measured_words(verdict), 200)}")
+        lines.append(f"- Possible on its hardware? {safe(ceiling_words(verdict.ceiling), 400)}")
+    lines.append(f"- Measured: {safe(measured_words(verdict), 200)}")
     subject = next((cell for cell in verdict.cells if cell.role == "subject"), None)
     if subject is not None:
-        lines.append(f"- Counts: {_safe(subject.identity.sentence, 200)}")
+        lines.append(f"- Counts: {safe(subject.identity.sentence, 200)}")
     met = [f"{b.name} ({figure(b.estimate.value, marks)})" for b in _matching(verdict) if b.estimate][:3]
     if met:
         lines.append(f"- Counting rules that meet the claim, which is arithmetic and not proof: {', '.join(met)}")
     if verdict.not_looked_at:
-        lines.append(f"- Not looked at: {_safe('; '.join(one.part for one in verdict.not_looked_at), 400)}")
+        lines.append(f"- Not looked at: {safe('; '.join(one.part for one in verdict.not_looked_at), 400)}")
     lines += ["", f"Repeat: {_code(run.command)} (auditor {run.tool_version}, plan {run.plan_digest[:12]})"]
     return "\n".join(lines) + "\n"
 
 
-def _safe(text: str, limit: int) -> str:
+def safe(text: str, limit: int) -> str:
     """Foreign text on one line that Markdown does not read as its own."""
     return re.sub(r"([\\`*_\[\]<>|~#])", r"\\\1", one_line(text, limit))
 

@@ -39,7 +39,9 @@ class Comparison(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class Field:
+    """A field of a claim, and the fact of a server that it is laid beside."""
+
     name: str
     stated: Callable[[Case], object]
     fact: FactName
@@ -53,7 +55,7 @@ def compare(
     case: Case, server: ServerFacts, plan: Plan, cell: Cell, measured: CellLedger | None
 ) -> tuple[Comparison, ...]:
     """Lay the claim beside the server and the load that was measured."""
-    rows = [_by_fact(field, case, server) for field in _FIELDS]
+    rows = [_by_fact(field, case, server) for field in FIELDS]
     rows[2:2] = [_model(case, server)]
     rows[4:4] = [_engine(case, server)]
     if server.value("speculation") is False and case.speculation.is_off:
@@ -71,10 +73,10 @@ def unobserved(rows: Iterable[Comparison]) -> list[Comparison]:
     return [row for row in rows if row.match in (Match.UNKNOWN, Match.UNSTATED) and row.weight == "decisive"]
 
 
-def _by_fact(field: _Field, case: Case, server: ServerFacts) -> Comparison:
+def _by_fact(field: Field, case: Case, server: ServerFacts) -> Comparison:
     fact = server.facts.get(field.fact)
-    observed = None if fact is None else _text(fact.value)
-    stated = _text(field.stated(case))
+    observed = None if fact is None else text_of(fact.value)
+    stated = text_of(field.stated(case))
     weight: Weight = "minor" if field.only_if_stated and stated is None else field.weight
     match = _match(stated, observed, field.is_same)
     return Comparison(
@@ -106,8 +108,8 @@ def _model(case: Case, server: ServerFacts) -> Comparison:
 
     A name that says the same over a path that says otherwise is not equal and not different.
     """
-    stated, name = case.model.checkpoint or case.model.id, _text(server.value("model"))
-    path = _text(server.value("model_path"))
+    stated, name = case.model.checkpoint or case.model.id, text_of(server.value("model"))
+    path = text_of(server.value("model_path"))
     observed = f"{path} (served as {name})" if path and name and path != name else path or name
     same_path = None if stated is None or path is None else same_model(stated, path)
     same_name = None if stated is None or name is None else same_model(stated, name)
@@ -151,10 +153,10 @@ def _load(case: Case, plan: Plan, cell: Cell, measured: CellLedger | None) -> li
     tally = measured.tally if measured else Tally()
     prompt, answer = (None if n is None else n / tally.requests for n in (tally.prompt_tokens, tally.delivered))
     return [
-        _exact("streams", _text(streams), str(cell.streams), "the plan"),
+        _exact("streams", text_of(streams), str(cell.streams), "the plan"),
         _length("prompt tokens", case.workload.prompt_tokens, prompt, PROMPT_SLACK),
         _length("answer tokens", case.workload.output_tokens, answer, 0),
-        _exact("temperature", _text(case.workload.sampling.temperature), _text(plan.temperature), "the plan"),
+        _exact("temperature", text_of(case.workload.sampling.temperature), text_of(plan.temperature), "the plan"),
     ]
 
 
@@ -173,16 +175,17 @@ def _length(field: str, stated: int | None, mean: float | None, slack: int) -> C
 
     return Comparison(
         field=field,
-        stated=_text(stated),
+        stated=text_of(stated),
         observed=observed,
-        match=_match(_text(stated), observed, is_near),
+        match=_match(text_of(stated), observed, is_near),
         weight="decisive" if stated is not None else "minor",
         source="mean of the measured exchanges",
         reason=None if observed else "not counted",
     )
 
 
-def _text(value: object) -> str | None:
+def text_of(value: object) -> str | None:
+    """A value as it is shown: `on` and `off`, numbers without zeros; None where there is none."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -201,20 +204,20 @@ def _speculates(case: Case) -> bool | None:
     return True if spec.method or spec.draft_tokens or spec.acceptance is not None else None
 
 
-_FIELDS = (
-    _Field("GPU", lambda c: c.hardware.gpu, "gpu", same_gpu),
-    _Field("number of GPUs", lambda c: c.hardware.count, "gpu_count", _equal),
-    _Field("quantisation", lambda c: c.model.quantisation, "quantisation", same_format),
-    _Field("engine version", lambda c: c.engine.version, "version", same_version, "minor"),
-    _Field("KV cache", lambda c: c.model.kv_cache_dtype, "kv_cache_dtype", same_format, "minor"),
-    _Field("speculation", _speculates, "speculation", _equal),
-    _Field("speculation method", lambda c: None if c.speculation.is_off else c.speculation.method,
+FIELDS = (
+    Field("GPU", lambda c: c.hardware.gpu, "gpu", same_gpu),
+    Field("number of GPUs", lambda c: c.hardware.count, "gpu_count", _equal),
+    Field("quantisation", lambda c: c.model.quantisation, "quantisation", same_format),
+    Field("engine version", lambda c: c.engine.version, "version", same_version, "minor"),
+    Field("KV cache", lambda c: c.model.kv_cache_dtype, "kv_cache_dtype", same_format, "minor"),
+    Field("speculation", _speculates, "speculation", _equal),
+    Field("speculation method", lambda c: None if c.speculation.is_off else c.speculation.method,
            "speculation_method", same_method),
-    _Field("draft tokens (k)", lambda c: c.speculation.draft_tokens, "draft_tokens", _equal),
-    _Field("tensor parallel", lambda c: c.engine.parallelism.tp, "tensor_parallel", _equal, only_if_stated=True),
-    _Field("pipeline parallel", lambda c: c.engine.parallelism.pp, "pipeline_parallel", _equal, only_if_stated=True),
-    _Field("expert parallel", lambda c: c.engine.parallelism.ep, "expert_parallel", _equal, only_if_stated=True),
-    _Field("data parallel", lambda c: c.engine.parallelism.dp, "data_parallel", _equal, only_if_stated=True),
-    _Field("MoE backend", lambda c: c.engine.backends.moe, "moe_backend", same_words, "minor"),
-    _Field("attention backend", lambda c: c.engine.backends.attention, "attention_backend", same_words, "minor"),
+    Field("draft tokens (k)", lambda c: c.speculation.draft_tokens, "draft_tokens", _equal),
+    Field("tensor parallel", lambda c: c.engine.parallelism.tp, "tensor_parallel", _equal, only_if_stated=True),
+    Field("pipeline parallel", lambda c: c.engine.parallelism.pp, "pipeline_parallel", _equal, only_if_stated=True),
+    Field("expert parallel", lambda c: c.engine.parallelism.ep, "expert_parallel", _equal, only_if_stated=True),
+    Field("data parallel", lambda c: c.engine.parallelism.dp, "data_parallel", _equal, only_if_stated=True),
+    Field("MoE backend", lambda c: c.engine.backends.moe, "moe_backend", same_words, "minor"),
+    Field("attention backend", lambda c: c.engine.backends.attention, "attention_backend", same_words, "minor"),
 )  # fmt: skip

@@ -1,6 +1,5 @@
 """The figures of each cell that a report shows, and pairs of cells that differ only in speculation."""
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
@@ -10,7 +9,7 @@ from auditor.core.facts import RunFacts, ServerFacts
 from auditor.core.judging.verdict import CellSummary, PairSummary
 from auditor.core.plan.plan import Plan
 from auditor.core.record import six
-from auditor.core.stats import Estimate, estimate, t_quantile
+from auditor.core.stats import Estimate, estimate, ratio_estimate
 
 
 def cell_summaries(plan: Plan, facts: RunFacts, ledger: Ledger) -> tuple[CellSummary, ...]:
@@ -78,22 +77,15 @@ def _pair(
     ratios = [rate / base for one in cell.rounds if (rate := _decode_rate(one)) and (base := by_repeat.get(one.repeat))]
     if not ratios:
         return None
-    logs = [math.log(ratio) for ratio in ratios]
-    mean = math.fsum(logs) / len(logs)
-    low = high = None
-    if len(logs) > 1:
-        spread = math.sqrt(math.fsum((x - mean) ** 2 for x in logs) / (len(logs) - 1))
-        half = t_quantile(len(logs) - 1) * spread / math.sqrt(len(logs))
-        low, high = six(math.exp(mean - half)), six(math.exp(mean + half))
-    ratio = six(math.exp(mean))
+    found = ratio_estimate(ratios)
     is_plain = bool(server.value("speculation")) and reference_server.value("speculation") is False
     return PairSummary(
         cell=cell.cell,
         reference=reference.cell,
-        ratio=ratio,
-        low=low,
-        high=high,
-        sentence=_pair_words(ratio, low, high, None if is_plain else reference.server),
+        ratio=found.value,
+        low=found.low,
+        high=found.high,
+        sentence=_pair_words(found.value, found.low, found.high, None if is_plain else reference.server),
     )
 
 

@@ -1,0 +1,27 @@
+"""A comparison as Markdown, to paste into a thread."""
+
+from auditor.core.comparing import words
+from auditor.core.comparing.record import Comparison, Pair
+from auditor.report.comparisonshown import difference_row, pair_title, side_words
+from auditor.report.text import safe
+
+_MOST = 400
+
+
+def markdown(comparison: Comparison) -> str:
+    """The sides, and for each pair what stands against it, what was shown, and the table."""
+    lines = [f"- **{side.letter}**: {safe(side_words(side), _MOST)}" for side in comparison.sides]
+    for pair in comparison.pairs:
+        lines += ["", *_pair(comparison, pair)]
+    lines += ["", *(f"- compared with nothing: {safe(alone, _MOST)}" for alone in comparison.alone)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _pair(comparison: Comparison, pair: Pair) -> list[str]:
+    lines = [f"**{safe(words.headline(comparison, pair), _MOST)}**", "", safe(pair_title(pair), _MOST), ""]
+    lines += [f"- {safe(note, _MOST)}" for note in pair.notes]
+    lines += ["", f"| | {pair.one} | {pair.other} | {pair.other} / {pair.one} | 95 % interval | |"]
+    lines.append("|---|---:|---:|---:|---|---|")
+    lines += [f"| {' | '.join(difference_row(found))} |" for found in pair.differences]
+    reaches = [found.reach for found in pair.differences if found.reach is not None]
+    return lines + [line for reach in reaches for line in ("", words.reach(reach))]
