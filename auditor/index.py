@@ -41,8 +41,7 @@ def index_run(result: Result, *, text: str, database: str | None, say: Callable[
     if original is None:
         index_amendments(result.folder, database, say)
     else:
-        words = f"the database lists this run at {original}, which is another folder; this copy"
-        say(f"audit: {words} was judged and is not listed")
+        say(_copy_words(original, "judged"))
 
 
 def _store(result: Result, text: str, database: str | None) -> Path | None:
@@ -95,15 +94,22 @@ def _store(result: Result, text: str, database: str | None) -> Path | None:
 
 
 def index_amendments(folder: Path, database: str | None, say: Callable[[str], None]) -> None:
-    """Store the amendments of a run that is stored; what stands against it is said, and nothing is lost."""
+    """Store the amendments of a run that is stored; what stands against it is said, and nothing is lost.
+
+    Those of a copy beside the folder that the database lists are not stored, as a verdict of the copy is not.
+    """
     try:
         run = RunFolder(folder)
+        name = run.run().run
         found = [
             AmendmentRow(one.seq, one.kind, one.text, one.by, one.url, one.at_ns, sha256(one.line()))
             for one in amendments_of(run)
         ]
         with open_store(database) as store:
-            store.save_amendments(run.run().run, found)
+            if (original := _original(store, name, folder)) is not None:
+                say(_copy_words(original, "amended"))
+            else:
+                store.save_amendments(name, found)
     except AuditError as error:
         say(f"audit: the amendments are not in the database: {error}")
 
@@ -114,6 +120,11 @@ def _original(store: Store, run: str, folder: Path) -> Path | None:
     if listed is None or not is_judgeable(listed) or listed.samefile(folder):
         return None
     return listed
+
+
+def _copy_words(original: Path, done: str) -> str:
+    listed = f"the database lists this run at {original}, which is another folder"
+    return f"audit: {listed}; this copy was {done} and is not listed"
 
 
 _TERMS = ("delivered", "first", "plain_steps", "verify_steps", "drafted", "accepted", "rejected", "overshoot")

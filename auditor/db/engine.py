@@ -20,14 +20,16 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from auditor.errors import DatabaseError, UsageError
 
 DEFAULT_FILE = "audit.db"
-BUSY_S = 5.0
-"""How long to wait for another process that holds the SQLite file."""
+BUSY_S = 30.0
+"""How long to wait for another process that holds the SQLite file, or what is wanted on a server."""
 CONNECT_S = 10
 """How long to wait for a database server."""
 
-_SQLITE_WORDS = {
-    "SQLITE_BUSY": ("locked by another process", "wait for it to end and try again"),
-    "SQLITE_LOCKED": ("locked by another process", "wait for it to end and try again"),
+_LOCKED = ("locked by another process", "wait for it to end and try again")
+_WORDS = {
+    "SQLITE_BUSY": _LOCKED,
+    "SQLITE_LOCKED": _LOCKED,
+    "55P03": _LOCKED,
     "SQLITE_NOTADB": ("not a SQLite database", "move it away or name another with --database"),
     "SQLITE_CORRUPT": ("the database is damaged", "restore a copy or move it away"),
     "SQLITE_CANTOPEN": ("cannot be opened or created", "check that its folder is there and may be written"),
@@ -150,6 +152,8 @@ def make_engine(place: Place, *, foreign_keys: bool = True) -> Engine:
         raise UsageError(_first_line(error, place), where=place.name) from None
     if place.file is not None:
         _teach_sqlite(engine, foreign_keys=foreign_keys)
+    elif engine.dialect.name == "postgresql":
+        _teach_postgresql(engine)
     return engine
 
 
@@ -165,6 +169,14 @@ def _teach_sqlite(engine: Engine, *, foreign_keys: bool) -> None:
     def begun(connection: Connection) -> None:
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _teach_postgresql(engine: Engine) -> None:
+    """Nobody waits for ever: a session that was left open within a transaction would hold an upgrade, and all after."""
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(BUSY_S * 1000)}")
 
 
 def writing(engine: Engine) -> Engine:
@@ -186,11 +198,12 @@ def one_line(place: Place) -> Iterator[None]:
 
 def _explain(error: SQLAlchemyError, place: Place) -> DatabaseError:
     origin = error.orig if isinstance(error, DBAPIError) else None
-    code = "_".join(str(getattr(origin, "sqlite_errorname", "")).split("_")[:2])
-    if code in _SQLITE_WORDS:
-        what, remedy = _SQLITE_WORDS[code]
+    state = getattr(origin, "sqlstate", None)
+    code = state or "_".join(str(getattr(origin, "sqlite_errorname", "")).split("_")[:2])
+    if code in _WORDS:
+        what, remedy = _WORDS[code]
         return DatabaseError(what, where=place.name, remedy=remedy)
-    unreachable = place.file is None and isinstance(error, DBAPIError) and getattr(origin, "sqlstate", None) is None
+    unreachable = place.file is None and isinstance(error, DBAPIError) and state is None
     remedy_or_none = "check the address and that the server runs" if unreachable else None
     return DatabaseError(_first_line(origin or error, place), where=place.name, remedy=remedy_or_none)
 

@@ -19,8 +19,8 @@ from auditor.db.engine import Place, make_engine, one_line, writing
 from auditor.db.tables import REVISION, Base
 from auditor.errors import DatabaseError
 
-_UPGRADE_LOCK = 0x61756469_74646231
-"""The lock that upgrades of one PostgreSQL database take in turn; any number that nobody else uses."""
+_LOCK = 0x61756469_74646231
+"""The lock of one PostgreSQL database: writers share it, an upgrade has it alone; any number that nobody else uses."""
 
 
 class State(StrEnum):
@@ -87,13 +87,12 @@ def prepare(place: Place, engine: Engine) -> None:
 def upgrade(place: Place) -> Upgrade:
     """Bring the database to the newest revision, in one transaction; an older SQLite file is copied first.
 
-    Two processes that upgrade at once take turns, and the second finds nothing to do. Raises DatabaseError for a
-    database from a newer version or with tables of others.
+    It waits for transactions that write, and they for it. Two processes that upgrade at once take turns, and the second
+    finds nothing to do. Raises DatabaseError for a database from a newer version or with tables of others.
     """
     engine = make_engine(place, foreign_keys=False)
     with one_line(place), writing(engine).begin() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _UPGRADE_LOCK})
+        _lock(connection, alone=True)
         found = _look(connection)
         if found.state is State.CURRENT:
             return Upgrade(found.revision, REVISION, None)
@@ -102,6 +101,28 @@ def upgrade(place: Place) -> Upgrade:
         copy = _keep_copy(place.file) if place.file is not None and found.state is State.OLDER else None
         _migrate(connection)
     return Upgrade(found.revision, REVISION, copy)
+
+
+def begin_writing(place: Place, connection: Connection, *, alone: bool = False) -> None:
+    """Let no upgrade come between this and the end of the transaction, with `alone` no other writer either.
+
+    Raises DatabaseError as `begin_reading` does. A SQLite file has one writer at a time from the start.
+    """
+    _lock(connection, alone=alone)
+    begin_reading(place, connection)
+
+
+def begin_reading(place: Place, connection: Connection) -> None:
+    """Raises DatabaseError where the database was upgraded, or replaced, since it was opened."""
+    found = _look(connection)
+    if found.state is not State.CURRENT:
+        raise unusable(place, found)
+
+
+def _lock(connection: Connection, *, alone: bool) -> None:
+    if connection.dialect.name == "postgresql":
+        kind = "xact_lock" if alone else "xact_lock_shared"
+        connection.execute(text(f"SELECT pg_advisory_{kind}(:lock)"), {"lock": _LOCK})
 
 
 def count_rows(place: Place, engine: Engine) -> dict[str, int]:

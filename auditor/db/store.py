@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from auditor.db import tables
 from auditor.db.engine import Place, locate, make_engine, one_line, writing
-from auditor.db.migrate import prepare
+from auditor.db.migrate import begin_reading, begin_writing, prepare
 from auditor.db.rows import (
     AmendmentRow,
     ArtefactRow,
@@ -55,7 +55,8 @@ def open_store(url: str | None) -> "Store":
 class Store:
     """An open database; use it in a `with`.
 
-    Every method is one transaction and raises DatabaseError, in one line, where it fails.
+    Every method is one transaction and raises DatabaseError, in one line, where it fails; also where another version
+    of the tool upgraded the database meanwhile.
     """
 
     def __init__(self, place: Place, engine: Engine) -> None:
@@ -214,6 +215,7 @@ class Store:
 
     def _read(self, work: Callable[[Session], T]) -> T:
         with one_line(self._place), Session(self._engine) as session:
+            begin_reading(self._place, session.connection())
             return work(session)
 
     def _write(self, work: Callable[[Session], T]) -> T:
@@ -228,6 +230,7 @@ class Store:
 
     def _transaction(self, work: Callable[[Session], T]) -> T:
         with Session(writing(self._engine)) as session, session.begin():
+            begin_writing(self._place, session.connection())
             return work(session)
 
 
