@@ -75,6 +75,8 @@ class Job:
     folder: Path
     command: str
     api_key: str | None = field(default=None, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What else must never be written down."""
     api: Api = "chat"
     model: str | None = None
     kind: str | None = None
@@ -134,7 +136,8 @@ async def look(job: Job, access: Mapping[str, Access]) -> tuple[RunFacts, Plan]:
             facts = facts.model_copy(update={"metrics": False, "metrics_path": None})
         route_of(adapters[facts.kind], facts)
         servers.append(facts)
-    make = make_rehearsal if all(server.embedded for server in servers) else make_plan
+    is_small = all(server.embedded for server in servers) and not job.wishes.whole
+    make = make_rehearsal if is_small else make_plan
     digest = sha256(job.claim_bytes)
     plan = make(job.case, digest, servers, job.wishes, seed=job.seed, tool_version=__version__)
     if job.canaries:
@@ -261,7 +264,7 @@ def adapters_of(facts: RunFacts) -> dict[str, Adapter]:
 def _safe(job: Job) -> Iterator[tuple[dict[str, Access], Striker]]:
     """How to reach the servers; no error that leaves this block tells what opens them, and each tells what is left."""
     access = job.access()
-    striker = Striker(secret for one in access.values() for secret in one.secrets)
+    striker = Striker([*job.secrets, *(secret for one in access.values() for secret in one.secrets)])
     try:
         yield access, striker
     except AuditError as error:

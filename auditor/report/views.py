@@ -13,6 +13,8 @@ class Cell:
     """Small print beneath."""
     mark: str = ""
     """Name of a badge: `ok`, `bad`, `warn` or `plain`; empty for none."""
+    href: str = ""
+    """The page that its text leads to; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ A claim that says little is a valid claim; what it leaves open is asked by `audi
 """
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import ValidationError
@@ -26,7 +26,7 @@ from auditor.core.claim.parts import (
 from auditor.core.claim.record import Case, Claim, Measurement
 from auditor.core.claim.reported import Reported
 from auditor.core.claim.text import Document, Path, load
-from auditor.core.claim.types import MAX_RATE, AcceptanceDefinition, Basis, Counter, OutcomeStated, Window
+from auditor.core.claim.types import MAX_RATE, AcceptanceDefinition, Basis, Counter, OutcomeStated, Part, Window
 from auditor.errors import ClaimError
 
 __all__ = [
@@ -53,7 +53,10 @@ __all__ = [
     "claim_schema",
     "parse_claim",
     "problems_of",
+    "validated",
 ]
+
+P = TypeVar("P", bound=Part)
 
 
 _EMPTY: dict[str, Any] = {"model_type": {}, "model_attributes_type": {}, "dict_type": {}, "tuple_type": []}
@@ -86,7 +89,7 @@ def _read(text: str, where: str) -> Claim | list[ClaimError]:
     document = load(text, where)
     _keep_written_places(document)
     try:
-        claim = _validated(document)
+        claim = validated(document, Claim)
     except ValidationError as error:
         return claim_errors(error, Claim, document)
     seen: dict[str, int] = {}
@@ -102,14 +105,14 @@ def _read(text: str, where: str) -> Claim | list[ClaimError]:
     return claim
 
 
-def _validated(document: Document) -> Claim:
-    """The claim, read with two courtesies.
+def validated(document: Document, record: type[P]) -> P:
+    """The record that a file holds, read with two courtesies; raises `pydantic.ValidationError`.
 
     A number or boolean where text is expected is taken as it was written (`version: 0.17`), and a heading with
     nothing under it is empty.
     """
     try:
-        return _strictly(document)
+        return _strictly(document, record)
     except ValidationError as error:
         for details in error.errors(include_url=False):
             path, kind = details["loc"], details["type"]
@@ -117,11 +120,11 @@ def _validated(document: Document) -> Claim:
                 _put(document.data, path, document.written[path])
             elif kind in _EMPTY and details["input"] is None:
                 _put(document.data, path, _EMPTY[kind])
-        return _strictly(document)
+        return _strictly(document, record)
 
 
-def _strictly(document: Document) -> Claim:
-    return Claim.model_validate_json(orjson.dumps(document.data), strict=True, by_alias=True, by_name=False)
+def _strictly(document: Document, record: type[P]) -> P:
+    return record.model_validate_json(orjson.dumps(document.data), strict=True, by_alias=True, by_name=False)
 
 
 def _put(data: Any, path: Path, value: Any) -> None:

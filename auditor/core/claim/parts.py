@@ -3,6 +3,7 @@
 Every field is optional: what a source does not state is left out, and None means unstated.
 """
 
+from collections.abc import Sequence
 from typing import Self
 
 from pydantic import model_validator
@@ -45,6 +46,16 @@ ENGINES = {
     "exllama": "exllama",
 }
 """What people write, and the kind of server that it names."""
+
+
+def holds_key(argv: Sequence[str]) -> bool:
+    """Whether a launch command holds the key of an API or of the model hub."""
+    for position, word in enumerate(argv):
+        option, _, value = word.partition("=")
+        value = value or "".join(argv[position + 1 : position + 2])
+        if option.lstrip("-").replace("_", "-") in ("api-key", "hf-token") and not is_redacted(value):
+            return True
+    return False
 
 
 class Source(Part):
@@ -169,11 +180,8 @@ class Engine(Part):
 
     @model_validator(mode="after")
     def _no_secret(self) -> Self:
-        for position, word in enumerate(self.argv):
-            option, _, value = word.partition("=")
-            value = value or "".join(self.argv[position + 1 : position + 2])
-            if option.lstrip("-").replace("_", "-") in ("api-key", "hf-token") and not is_redacted(value):
-                raise PydanticCustomError("claim", "argv holds a key; take it out, claims are public")
+        if holds_key(self.argv):
+            raise PydanticCustomError("claim", "argv holds a key; take it out, claims are public")
         return self
 
 

@@ -50,6 +50,12 @@ class Wishes:
     arrivals: Literal["poisson", "constant"] = "poisson"
     check_text: bool = False
     """Whether greedy texts are compared with those of the server without speculation."""
+    prompt_tokens: int | None = None
+    """Length to which prompts are padded."""
+    ladder: tuple[int, ...] = ()
+    """Further numbers of streams under which the judged load is measured too."""
+    whole: bool = False
+    """Whether an embedded server gets the load of any other, not the small one of a rehearsal."""
 
     @property
     def stop(self) -> StopRule:
@@ -96,7 +102,7 @@ def make_plan(
     cells += [Cell(key=server.key, server=server.key, role="reference", **load) for server in references]
     sampling = case.workload.sampling
     temperature = _first(wishes.temperature, sampling.temperature, 0.0)
-    cells += [*_further(cells, wishes), *_text(cells, servers, wishes, temperature)]
+    cells += [*_ladder(cells, wishes), *_further(cells, wishes), *_text(cells, servers, wishes, temperature)]
     return Plan(
         tool_version=tool_version,
         claim_digest=claim_digest,
@@ -111,6 +117,7 @@ def make_plan(
         stop=wishes.stop,
         tolerance=_tolerance(case),
         quick=wishes.quick,
+        rehearsal=all(server.embedded for server in servers),
         discriminates=wishes.discriminate,
     )
 
@@ -155,6 +162,23 @@ def make_rehearsal(
         rehearsal=True,
         discriminates=wishes.discriminate,
     )
+
+
+def _ladder(cells: Sequence[Cell], wishes: Wishes) -> list[Cell]:
+    """The judged load under each other number of streams."""
+    subject = next(cell for cell in cells if cell.role == "subject")
+    return [
+        subject.model_copy(
+            update={
+                "key": f"streams-{streams}",
+                "role": "extra",
+                "streams": streams,
+                "requests": _requests(streams, len(subject.prompts)),
+            }
+        )
+        for streams in wishes.ladder
+        if streams != subject.streams
+    ]
 
 
 def _further(cells: Sequence[Cell], wishes: Wishes) -> list[Cell]:
@@ -235,9 +259,8 @@ def _prompts(case: Case, wishes: Wishes, seed: int) -> tuple[Prompt, ...]:
     prompts = [*wishes.prompts, *own, *suite]
     if not prompts:
         raise UsageError("there is no prompt to send", remedy="give --prompts FILE, or leave the suite in")
-    if case.workload.prompt_tokens:
-        length = case.workload.prompt_tokens - _NONCE_TOKENS
-        prompts = [padded(prompt, length, seed + i) for i, prompt in enumerate(prompts)]
+    if length := wishes.prompt_tokens or case.workload.prompt_tokens:
+        prompts = [padded(prompt, length - _NONCE_TOKENS, seed + i) for i, prompt in enumerate(prompts)]
     return tuple(prompts)
 
 
