@@ -15,6 +15,7 @@ from auditor.errors import AuditError, Exit
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("auditor.cli.run:run", "Replay a claim against a live server and judge it."),
+    "sweep": ("auditor.cli.sweep:sweep", "Start, audit and stop the server of each row of a matrix."),
     "judge": ("auditor.cli.judge:judge", "Judge a run folder again, from its evidence alone."),
     "report": ("auditor.cli.judge:report", "Write the report of a run again."),
     "bases": ("auditor.cli.bases:bases", "Print what a run gives under every counting rule."),
@@ -27,9 +28,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("auditor.cli.importing:import_result", "Read a result file of a benchmark tool: what it proves."),
     "inspect": ("auditor.cli.inspecting:inspect", "Say what does not fit in a log or a result file."),
     "fork": ("auditor.cli.fork:fork", "Review what a fork changes: kernels, gates, counting, acceptance."),
+    "review": ("auditor.cli.reviewing:review", "Review a claim by the files, logs and forks that others publish."),
     "doctor": ("auditor.cli.doctor:doctor", "Look for known traps in a server and its log."),
     "list": ("auditor.cli.judge:list_runs", "List the runs and their verdicts."),
-    "compare": ("auditor.cli.compare:compare", "Compare servers or forks: the difference, its interval, and the power."),
+    "compare": ("auditor.cli.compare:compare", "Compare servers or forks: the difference and its interval."),
     "bundle": ("auditor.cli.bundle:bundle", "Put a run into one file that anyone can verify, signed or not."),
     "verify": ("auditor.cli.verify:verify", "Verify a bundle or a run folder, and judge it again."),
     "challenge": ("auditor.cli.challenge:challenge", "Ask a claimant for a run that could not be made before."),

@@ -91,24 +91,24 @@ def not_looked_section(verdict: Verdict) -> Section:
     return Section("left-out", title, (), (Block(items=items),), is_half=True)
 
 
-def unknown_section(verdict: Verdict) -> Section:
+def unknown_section(unknown: tuple[str, ...]) -> Section:
     """What could not be known."""
-    if not verdict.unknown:
+    if not unknown:
         words = "Everything that was asked could be answered."
         return Section("unknown", "What could not be known", (words,), is_half=True)
-    return Section("unknown", "What could not be known", (), (Block(items=verdict.unknown),), is_half=True)
+    return Section("unknown", "What could not be known", (), (Block(items=unknown),), is_half=True)
 
 
 _ASKED = 8
 """Questions that are shown; the others are folded away."""
 
 
-def questions_section(verdict: Verdict) -> Section:
+def questions_section(questions: tuple[str, ...]) -> Section:
     """What to ask the claimant."""
-    if not verdict.questions:
+    if not questions:
         return Section("questions", "Questions to the claimant", ("The claim leaves nothing open.",))
     lead = "What the claim leaves open. An answer can change the verdict."
-    first, rest = verdict.questions[:_ASKED], verdict.questions[_ASKED:]
+    first, rest = questions[:_ASKED], questions[_ASKED:]
     blocks = [Block(items=first, numbered=True)]
     if rest:
         more = f"{plural(len(rest), 'further question')}, less weighty"

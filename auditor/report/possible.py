@@ -1,7 +1,6 @@
 """Is the claim possible on its hardware at all? What the record of the ceiling says, in a few lines."""
 
 from auditor.core.judging.ceiling import Ceiling, Line
-from auditor.core.judging.verdict import Verdict
 from auditor.core.wording import plural
 from auditor.core.wording import span as between
 from auditor.report.shown import NOT_KNOWN, figure, percent
@@ -12,9 +11,8 @@ _FIRST = 2
 """Lines that stand outside the fold."""
 
 
-def possible_section(verdict: Verdict) -> Section:
+def possible_section(found: Ceiling | None) -> Section:
     """The claim beside what its hardware can do at most."""
-    found = verdict.ceiling
     if found is None:
         return Section(
             "possible", TITLE, ("Not known: the claim states no hardware, model or number to work it out of.",)

@@ -13,6 +13,8 @@ _FORMATS = re.compile(
 )
 """Number formats and containers within the name of a model: they are compared apart."""
 _MODEL_WORD = re.compile(r"a\d+(?:\.\d+)?b(?![a-z0-9])|\d+(?:\.\d+)+[a-z]*|\d+[a-z]*|[a-z]+")
+_UNDERSCORED = re.compile(r"(?<=[a-z]\d)_(?=\d(?![a-z0-9]))")
+"""The point of a version as file names have it: `Qwen3_5-397B`."""
 _SAME_SPEED = re.compile(r"instruct|it|chat|a\d+(?:\.\d+)?b")
 """Words that a name may lack and still mean a model of the same shape; `a17b` repeats what the full name says."""
 _OTHER_SHAPE = frozenset({
@@ -40,6 +42,7 @@ def same_model(stated: str, observed: str) -> bool | None:
 
 def _model_words(text: str) -> list[str]:
     name = _FORMATS.sub(" ", text.lower().rstrip("/").rsplit("/", 1)[-1])
+    name = _UNDERSCORED.sub(".", name)
     return [word for word in _MODEL_WORD.findall(name) if not _SAME_SPEED.fullmatch(word)]
 
 

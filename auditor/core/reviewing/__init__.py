@@ -1,0 +1,1 @@
+"""One review of a claim from what others publish: result files, logs and forks, each by its grade. Pure."""
