@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: audit test lint format docs clean
+.PHONY: audit test lint format docs bench clean
 
 audit: $(VENV)/.installed
 	@$(BIN)/audit run claims/fork-130tps.yaml; code=$$?; \
@@ -24,6 +24,9 @@ format: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/.installed
+	$(BIN)/python -m benchmarks
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

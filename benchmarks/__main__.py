@@ -17,7 +17,7 @@ from benchmarks.peers import PEERS, peer_rows
 @click.command(context_settings={"show_default": True})
 @click.option("--programs", type=click.Path(path_type=Path), help="Folder of the compiled C programs; made by default.")
 @click.option("--tools", type=click.Path(path_type=Path), help="Folder with a venv of each peer: aiperf, guidellm, ...")
-@click.option("--tokenizer", type=click.Path(path_type=Path), help="Folder of a tokenizer, which the peers want.")
+@click.option("--tokenizer", help="For the peers: name in the cache of the hub (HF_HOME); aiperf takes no folder.")
 @click.option("--server-core", type=int, default=0, help="Core of the server.")
 @click.option("--client-core", type=int, default=1, help="Core of the clients.")
 @click.option("--case", "cases", multiple=True, type=click.Choice([*CASES, "peers"]), help="Only these; else all.")

@@ -54,6 +54,8 @@ def serving(folder: Path, core: int, *options: str, port: int = 8463) -> Iterato
     server = Server(f"http://127.0.0.1:{port}", port, process.pid)
     try:
         for _ in range(100):
+            if process.poll() is not None:
+                raise SystemExit(f"the server does not start: is port {port} taken?")
             try:
                 server.get("/stats")
                 break

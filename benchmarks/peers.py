@@ -7,7 +7,7 @@ is what the server sent between its first and its last token: the same measure f
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,28 +27,31 @@ class Peer:
 
     program: str
     """Within its virtual environment."""
-    words: Callable[[Server, Path, Path], Sequence[str]]
-    """From the server, the tokenizer's folder and a scratch folder."""
+    words: Callable[[Server, str, Path], Sequence[str]]
+    """From the server, the tokenizer and a scratch folder."""
 
 
-def _aiperf(server: Server, tokenizer: Path, scratch: Path) -> Sequence[str]:
+def _aiperf(server: Server, tokenizer: str, scratch: Path) -> Sequence[str]:
     return [
         "profile", "-m", "synthetic", "--url", server.url, "--endpoint-type", "chat", "--streaming",
-        "--tokenizer", str(tokenizer), "--concurrency", str(STREAMS), "--request-count", str(REQUESTS),
+        "--tokenizer", tokenizer, "--concurrency", str(STREAMS), "--request-count", str(REQUESTS),
         "--synthetic-input-tokens-mean", "16", "--output-tokens-mean", str(TOKENS), "--ui", "none",
         "--artifact-dir", str(scratch / "aiperf"),
     ]  # fmt: skip
 
 
-def _guidellm(server: Server, tokenizer: Path, scratch: Path) -> Sequence[str]:
+def _guidellm(server: Server, tokenizer: str, scratch: Path) -> Sequence[str]:
+    prompts = scratch / "guidellm.jsonl"
+    prompts.write_text("".join(f'{{"prompt": "Say {n}.", "output_tokens_count": {TOKENS}}}\n' for n in range(REQUESTS)))
     return [
-        "benchmark", "run", "--target", server.url, "--profile", "concurrent", "--rate", str(STREAMS),
-        "--max-requests", str(REQUESTS), "--data", f"prompt_tokens=16,output_tokens={TOKENS}",
-        "--processor", str(tokenizer), "--output-dir", str(scratch / "guidellm"), "--disable-console-interactive",
+        "run", "--backend", f"kind=openai_http,target={server.url},model=synthetic",
+        "--profile", f"kind=concurrent,streams={STREAMS}", "--constraint", f"kind=max_requests,count={REQUESTS}",
+        "--data", f"kind=json_file,path={prompts}", "--output", f"kind=json,path={scratch / 'guidellm.json'}",
+        "--disable-console",
     ]  # fmt: skip
 
 
-def _inference_perf(server: Server, tokenizer: Path, scratch: Path) -> Sequence[str]:
+def _inference_perf(server: Server, tokenizer: str, scratch: Path) -> Sequence[str]:
     lengths = {"std_dev": 0, "total_count": REQUESTS}
     config = {
         "load": {
@@ -57,9 +60,9 @@ def _inference_perf(server: Server, tokenizer: Path, scratch: Path) -> Sequence[
             "num_workers": 1,
             "worker_max_concurrency": STREAMS,
         },
-        "api": {"type": "chat", "streaming": True},
+        "api": {"type": "completion", "streaming": True},
         "server": {"type": "vllm", "model_name": "synthetic", "base_url": server.url, "ignore_eos": True},
-        "tokenizer": {"pretrained_model_name_or_path": str(tokenizer)},
+        "tokenizer": {"pretrained_model_name_or_path": tokenizer},
         "data": {
             "type": "random",
             "input_distribution": {"min": 16, "max": 16, "mean": 16, **lengths},
@@ -72,7 +75,7 @@ def _inference_perf(server: Server, tokenizer: Path, scratch: Path) -> Sequence[
     return ["--config_file", str(file)]
 
 
-def _sglang(server: Server, tokenizer: Path, scratch: Path) -> Sequence[str]:
+def _sglang(server: Server, tokenizer: str, scratch: Path) -> Sequence[str]:
     file = scratch / "sglang.jsonl"
     said = {
         "conversations": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "one two three"}]
@@ -80,16 +83,16 @@ def _sglang(server: Server, tokenizer: Path, scratch: Path) -> Sequence[str]:
     file.write_text(f"{json.dumps(said)}\n" * REQUESTS)
     return [
         "-m", "sglang.bench_serving", "--backend", "vllm-chat", "--host", "127.0.0.1", "--port", str(server.port),
-        "--model", "synthetic", "--tokenizer", str(tokenizer), "--dataset-name", "custom", "--dataset-path", str(file),
+        "--model", "synthetic", "--tokenizer", tokenizer, "--dataset-name", "custom", "--dataset-path", str(file),
         "--sharegpt-output-len", str(TOKENS), "--num-prompts", str(REQUESTS), "--max-concurrency", str(STREAMS),
         "--output-file", str(scratch / "sglang-out.jsonl"), "--disable-tqdm", "--warmup-requests", "0",
     ]  # fmt: skip
 
 
-def _vllm(server: Server, tokenizer: Path, scratch: Path) -> Sequence[str]:
+def _vllm(server: Server, tokenizer: str, scratch: Path) -> Sequence[str]:
     return [
         "-m", "vllm.entrypoints.cli.main", "bench", "serve", "--backend", "openai-chat", "--base-url", server.url,
-        "--endpoint", "/v1/chat/completions", "--model", "synthetic", "--tokenizer", str(tokenizer),
+        "--endpoint", "/v1/chat/completions", "--model", "synthetic", "--tokenizer", tokenizer,
         "--dataset-name", "random", "--random-input-len", "16", "--random-output-len", str(TOKENS),
         "--num-prompts", str(REQUESTS), "--max-concurrency", str(STREAMS), "--ignore-eos", "--disable-tqdm",
     ]  # fmt: skip
@@ -104,17 +107,16 @@ PEERS: dict[str, Peer] = {
 }
 
 
-def peer_rows(bench: "Bench", tools: Path | None, tokenizer: Path | None, load: "Load") -> "list[Row]":
+def peer_rows(bench: "Bench", tools: Path | None, tokenizer: str | None, load: "Load") -> "Iterator[Row]":
     """A row for each peer: ours on the same load by its rate, or why there is none."""
     from benchmarks.cases import Row
 
-    rows = []
     mine: float | None = None
     for name, peer in PEERS.items():
         program = _program(name, peer, tools)
         if program is None or tokenizer is None:
             why = "not found" if program is None else "needs --tokenizer"
-            rows.append(Row(f"saturated, {name}: {why}", "", "", None, "", None, 0.0))
+            yield Row(f"saturated, {name}: {why}", "", "", None, "", None, 0.0)
             continue
         if mine is None:
             run = bench.ours("saturated, 64 streams of 512", load)
@@ -122,14 +124,12 @@ def peer_rows(bench: "Bench", tools: Path | None, tokenizer: Path | None, load: 
         try:
             found = bench.run(f"saturated, {name}", load, _client(bench, peer, program, tokenizer))
         except ClientError as error:
-            rows.append(Row(f"saturated, {name}: {error}", "", "", None, "", None, 0.0))
+            yield Row(f"saturated, {name}: {error}", "", "", None, "", None, 0.0)
             continue
         rate = found.values["tokens_per_s"]
         holds = mine / rate >= 5
-        rows.append(
-            Row(f"saturated, {name}, tok/s", f"{mine:,.0f}", f"{rate:,.0f}", mine / rate, ">= 5", holds, found.foreign)
-        )
-    return rows
+        what = f"saturated, {name}, tok/s"
+        yield Row(what, f"{mine:,.0f}", f"{rate:,.0f}", mine / rate, ">= 5", holds, found.foreign)
 
 
 def _program(name: str, peer: Peer, tools: Path | None) -> str | None:
@@ -138,7 +138,7 @@ def _program(name: str, peer: Peer, tools: Path | None) -> str | None:
     return None if peer.program == "python" else shutil.which(peer.program)
 
 
-def _client(bench: "Bench", peer: Peer, program: str, tokenizer: Path) -> "Callable[[Server, Load, Cores], Outcome]":
+def _client(bench: "Bench", peer: Peer, program: str, tokenizer: str) -> "Callable[[Server, Load, Cores], Outcome]":
     def run(server: Server, load: "Load", cores: Cores) -> Outcome:
         del load
         offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
