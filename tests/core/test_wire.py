@@ -163,3 +163,11 @@ def test_a_log_that_would_fill_the_memory_is_refused_while_it_is_read(tmp_path: 
     assert refused.value.where == str(path)
     written(path, [[part]])
     assert read_wire(path).damage is None
+
+
+def test_a_log_of_nothing_but_openings_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("auditor.core.counting.evidence.MOST_EXCHANGES", 3)
+    opened = [WireRecord(Kind.OPEN, number, 0, 0, b"{}") for number in range(4)]
+    assert len(assemble(opened[:3]).exchanges) == 3
+    with pytest.raises(EvidenceError, match="opens more than 3 exchanges"):
+        assemble(opened)

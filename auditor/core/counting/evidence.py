@@ -8,8 +8,11 @@ from auditor.core.wire.http1 import FramingError, Head, ResponseReader
 from auditor.core.wire.log import Kind, WireRecord
 from auditor.core.wire.ndjson import NDJSON, LineReader
 from auditor.core.wire.sse import EventReader, ServerEvent
+from auditor.errors import EvidenceError
 
 EVENT_STREAM = "text/event-stream"
+MOST_EXCHANGES = 2_000_000
+"""Exchanges of a log that are believed: each takes memory, however little it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,8 @@ class Evidence:
 def assemble(records: Iterable[WireRecord], damage: str | None = None, readers: Readers | None = None) -> Evidence:
     """Group the records of a wire log by exchange, in order of their ids.
 
-    With `readers` the reads of an exchange go where they say, and are not held.
+    With `readers` the reads of an exchange go where they say, and are not held. Raises EvidenceError for a log that
+    opens more exchanges than a run does.
     """
     exchanges: dict[int, Exchange] = {}
     marks: list[Mark] = []
@@ -157,6 +161,8 @@ def assemble(records: Iterable[WireRecord], damage: str | None = None, readers: 
         elif record.kind is Kind.MARK:
             marks.append(Mark(record.t_ns, record.json()))
         elif record.kind is Kind.OPEN:
+            if len(exchanges) >= MOST_EXCHANGES:
+                raise EvidenceError(f"the wire log opens more than {MOST_EXCHANGES:,} exchanges, which no run does")
             exchange = exchanges[record.exchange] = Exchange(record.exchange, record.json(), open_ns=record.t_ns)
             exchange.taker = readers(exchange) if readers else None
         elif record.exchange in exchanges:
