@@ -52,7 +52,7 @@ def _head(review: Review) -> Head:
         sentence=sentence_of(review),
         meaning=MEANINGS[review.verdict],
         reasons=review.reasons,
-        flags=tuple(("Forced acceptance stated", words) for words in review.switches),
+        flags=tuple(("Acceptance switch", words) for words in review.switches),
         tiles=(
             Tile("Claimed", review.claimed, review.basis or "basis not stated"),
             Tile("Evidence", review.grade.value, f"{review.grade.meaning}; at most {review.grade.strongest.value}"),

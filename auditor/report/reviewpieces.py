@@ -1,5 +1,7 @@
 """The sections of a review's page on its pieces: a result file, a log, a fork."""
 
+from collections.abc import Iterator
+
 from auditor.core.enginelogs.rates import RateSummary
 from auditor.core.explain.record import Explanation
 from auditor.core.forks.answers import Answer, Line
@@ -20,41 +22,52 @@ _ANSWERS = {"yes": "warn", "no": "ok", "unclear": "plain"}
 def import_section(piece: ImportPiece, number: int) -> Section:
     """A result file: right figures beside wrong ones, the claim beside it, and what does not fit."""
     name = one_line(piece.originals[0].name, 80)
-    blocks = [block for result in piece.results for block in _result(result, len(piece.results) > 1)]
+    blocks = [_results(piece.results) if len(piece.results) > 1 else _result(piece.results[0])]
     if piece.more_results:
-        blocks.append(
-            Block(note=f"{plural(piece.more_results, 'further result')} of the file are in review.json's source.")
-        )
+        more = f"{plural(piece.more_results, 'further result')} of the file: `audit import --full` shows them"
+        blocks.append(Block(note=more))
     for beside in piece.beside[:1]:
         blocks += _explained(beside.explanation, _beside_words(beside))
     blocks.append(_inspected(piece.inspection))
     return Section(f"import-{number}", f"File: {name}", (), tuple(blocks))
 
 
-def _result(result: ResultPiece, is_one_of_several: bool) -> list[Block]:
-    model = one_line(result.model or "", 120) or "model not said"
-    words = f"{result.grade.value}: {result.grade_because}. {plural(result.requests, 'request')}, {model}. Tokens are "
-    words += f"counted so: {result.counted_by}."
-    rows = [
-        cells(
-            Cell(f"`{one_line(wrong.figure or '', 120)}`", one_line(wrong.sentence)),
-            NOT_KNOWN if wrong.printed is None else figure(wrong.printed),
-            "cannot be told" if wrong.right is None else figure(wrong.right),
-            wrong.unit or "",
-            mark="met" if wrong.outcome is Outcome.FAILS else "",
-        )
-        for wrong in result.wrong
-    ]
-    about = {wrong.figure for wrong in result.wrong}
-    plain = [one for one in result.figures if one.name not in about][:_FIGURES]
-    rows += [cells(f"`{one_line(one.name, 120)}`", figure(one.value), "as printed", one.unit) for one in plain]
-    heading = one_line(result.name, 120) if is_one_of_several else ""
+def _result(result: ResultPiece) -> Block:
+    words = f"{result.grade.value}: {result.grade_because}. {_load(result)}. Counted by: {result.counted_by}."
     heads = columns("figure", "#printed", "#right", "unit")
-    table = Table("Printed figures, the right ones beside", heads, tuple(rows))
-    block = Block(heading=heading, paragraphs=(words,), table=table if rows else None)
-    if is_one_of_several and not result.wrong:
-        return [Block(paragraphs=(words,), table=table if rows else None, summary=f"Result {heading}")]
-    return [block]
+    rows = tuple(cells(name, *rest, mark=mark) for name, rest, mark in _figures(result, _FIGURES))
+    table = Table("Printed figures, and the right one where another is printed", heads, rows)
+    return Block(paragraphs=(words,), table=table if rows else None)
+
+
+def _results(results: tuple[ResultPiece, ...]) -> Block:
+    """Several results in one table, each with what is wrong in it and the first of its rates."""
+    rows = tuple(
+        cells(Cell(one_line(one.name, 120), _load(one)), name, *rest, mark=mark)
+        for one in results
+        for name, rest, mark in _figures(one, 1)
+    )
+    words = f"{results[0].grade.value}: {results[0].grade_because}. Counted by: {results[0].counted_by}."
+    heads = columns("result", "figure", "#printed", "#right", "unit")
+    table = Table("Printed figures, and the right one where another is printed", heads, rows)
+    return Block(paragraphs=(words,), table=table if rows else None)
+
+
+def _load(result: ResultPiece) -> str:
+    model = one_line(result.model or "", 120) or "model not said"
+    return f"{plural(result.requests, 'request')}, {model}" if result.requests else model
+
+
+def _figures(result: ResultPiece, most: int) -> Iterator[tuple[Cell, tuple[str, str, str], str]]:
+    """Each wrong figure with the right one, then the first that are as they should be."""
+    for wrong in result.wrong:
+        name = Cell(f"`{one_line(wrong.figure or '', 120)}`", one_line(wrong.sentence))
+        printed = NOT_KNOWN if wrong.printed is None else figure(wrong.printed)
+        right = "cannot be told" if wrong.right is None else figure(wrong.right)
+        yield name, (printed, right, wrong.unit or ""), "met" if wrong.outcome is Outcome.FAILS else ""
+    about = {wrong.figure for wrong in result.wrong}
+    for one in [one for one in result.figures if one.name not in about][:most]:
+        yield Cell(f"`{one_line(one.name, 120)}`"), (figure(one.value), "", one.unit), ""
 
 
 def _beside_words(beside: Beside) -> str:

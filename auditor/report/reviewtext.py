@@ -21,7 +21,7 @@ def terminal_of(review: Review) -> list[str]:
     lines.append(f"Evidence: grade {seen.grade.value}, {seen.grade.meaning}; at most `{seen.grade.strongest.value}`")
     lines.append(f"Possible on its hardware? {ceiling_words(seen.ceiling)}")
     lines += [f"Does not fit: {one_line(one)}" for one in seen.contradictions]
-    lines += [f"Forced acceptance stated: {one_line(one)}" for one in seen.switches]
+    lines += [f"Acceptance switch: {one_line(one)}" for one in seen.switches]
     lines += [line for piece in _pieces(seen) for line in _piece(piece)]
     lines.append(f"To ask the claimant: {plural(len(seen.questions), 'question')}, in the report.")
     return lines

@@ -61,7 +61,7 @@ def make_review(
         sentence=said.sentence,
         reasons=said.reasons,
         contradictions=contradictions,
-        switches=stated_switches(case),
+        switches=(*stated_switches(case), *_seen_switches(logs)),
         ceiling=ceiling,
         imports=tuple(imports),
         logs=tuple(logs),
@@ -135,6 +135,14 @@ def _speculation(case: Case, imports: Sequence[ImportPiece], logs: Sequence[LogP
     for (one_name, own), (other_name, others) in combinations(models.items(), 2):
         if own and others and not own & others:
             yield f"{one_name} is of {listed(sorted(own))}, {other_name} of {listed(sorted(others))}."
+
+
+def _seen_switches(logs: Sequence[LogPiece]) -> Iterator[str]:
+    for log in logs:
+        if log.of_claim.same is not False:
+            for sign in log.reading.signs:
+                if sign.is_grave:
+                    yield f"{log.reading.artefact.name} shows {sign.text} (line {sign.line}): {sign.kind}"
 
 
 def _unknown(imports: Sequence[ImportPiece], logs: Sequence[LogPiece], forks: Sequence[ForkPiece]) -> Iterator[str]:

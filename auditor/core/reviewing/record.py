@@ -117,7 +117,7 @@ class Review(Record):
     contradictions: tuple[str, ...]
     """Where pieces, or a piece and the claim, do not fit each other."""
     switches: tuple[str, ...]
-    """Switches in the stated launch that force or relax the acceptance of drafts."""
+    """Switches that force or relax the acceptance of drafts, in the stated launch or in a log."""
     ceiling: Ceiling
     imports: tuple[ImportPiece, ...]
     logs: tuple[LogPiece, ...]
