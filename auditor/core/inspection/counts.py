@@ -69,10 +69,10 @@ def usage_fits_events(measured: Measured) -> Checked:
         yield Unchecked("the file has no count by the server beside another of the same answer")
     if differ:
         words = f"In {plural(differ, 'answer')} of {looked:,} the server's own counts of the same answer differ."
-        yield Misfit(id="usage-differs", strength="odd", sentence=words, seen_in_honest="0 of 21 result files")
+        yield Misfit(id="usage-differs", strength="odd", sentence=words, seen_in_honest="0 of 53 results")
     if below:
         words = f"{plural(below, 'answer')} came in more events with text than it has tokens by its count."
-        yield Misfit(id="usage-below-events", strength="odd", sentence=words, seen_in_honest="0 of 21 result files")
+        yield Misfit(id="usage-below-events", strength="odd", sentence=words, seen_in_honest="0 of 53 results")
 
 
 def _is_below_events(one: Request) -> bool:

@@ -74,7 +74,7 @@ def is_of_the_past(measured: Measured, now_ns: int, dated_ns: int | None) -> Che
         words = (
             f"Its times lie {(latest - dated_ns) / _DAY_NS:.1f} days after the file was written, by the file system."
         )
-        yield Misfit(id="after-file", strength="odd", sentence=words, seen_in_honest="0 of 21 result files")
+        yield Misfit(id="after-file", strength="odd", sentence=words, seen_in_honest="0 of 119 results")
     if stated is not None and result.clock == "epoch" and abs(stated - min(ends)) > 2 * _DAY_NS:
         days = abs(stated - min(ends)) / _DAY_NS
         words = f"It states {result.started} as its start; its requests are {days:.1f} days off."
