@@ -47,7 +47,13 @@ def _head(sweep: Sweep) -> Head:
     best = max((one for one in valid if one.delivered), key=_delivered, default=None)
     tiles = [Tile("Rows measured", done, counts)]
     if best is not None:
-        tiles.append(Tile("Most delivered", f"{figure(_delivered(best))} tok/s", f"{best.row}, valid output"))
+        tiles.append(
+            Tile(
+                "Most delivered",
+                f"{figure(_delivered(best))} tok/s",
+                f"by {best.row}; of rows whose output was not found invalid",
+            )
+        )
     return Head(
         title=one_line(sweep.title, 200),
         kind="complete" if not sweep.left else "incomplete",
@@ -99,11 +105,13 @@ def _row(one: RowResult) -> Block:
         facts.append(f"Ready after {seconds(one.ready_ns)}.")
     if one.speculation:
         facts.append(f"Speculation: {one.speculation}.")
-    facts += [f"{note.rstrip('.')}." for note in notes_of(one) if note != one.sentence]
+    if one.judged_on:
+        facts.append(f"Judged on `{one.judged_on}`.")
+    notes = "; ".join(note for note in notes_of(one) if note != one.sentence)
     where = f"`{one.run}`" if one.run else "none, since nothing was judged"
     return Block(
         heading=one.row,
-        paragraphs=(" ".join(facts),),
+        paragraphs=(" ".join(facts), *((f"Notes: {notes}.",) if notes else ())),
         code="\n".join(one.log_lines),
         note=f"Run folder: {where}. Whole log: `{one.log}`, in the folder of the sweep.",
     )

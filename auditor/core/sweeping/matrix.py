@@ -158,7 +158,7 @@ class Matrix(Shared):
     """The matrix in one line."""
     claim: Line | None = None
     """Claim file, from the matrix file's folder, or id of a stored claim; without one, no row is held to a number."""
-    rows: Annotated[tuple[Row, ...], Field(min_length=1, max_length=1000)]
+    rows: Annotated[tuple[Row, ...], Field(max_length=1000)]
     """The ways to serve, in the order in which they are measured."""
 
 
@@ -181,6 +181,8 @@ def parse_matrix(text: str, where: str) -> tuple[Matrix, Document]:
         matrix = validated(document, Matrix)
     except ValidationError as error:
         raise claim_errors(error, Matrix, document)[0] from None
+    if not matrix.rows:
+        raise document.error("rows has no row", ("rows",))
     seen: dict[str, int] = {}
     for index, row in enumerate(matrix.rows):
         path: Path = ("rows", index, "id")
@@ -233,7 +235,7 @@ def _over(common: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 def _without_other_launch(common: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """What is shared, without the command where a row has the embedded server, and the other way round."""
     launch, mine = common.get("launch", {}), own.get("launch", {})
-    other = "embedded" if mine.get("argv") else "argv" if mine.get("embedded") else None
+    other = "embedded" if "argv" in mine else "argv" if "embedded" in mine else None
     return {**common, "launch": {name: value for name, value in launch.items() if name != other}}
 
 

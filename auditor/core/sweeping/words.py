@@ -15,8 +15,8 @@ _TELLING = re.compile(
     r"error|exception|traceback|fatal|abort|fail|cannot|unable|not found|no such|out of memory|unsupported|killed",
     re.IGNORECASE,
 )
-HEADS = ("ROW", "CLAIMED", "DELIVERED", "FACTOR", "VERDICT", "ACCEPTED", "KNEE", "NOTES")
-"""Columns of the table. Accepted is the acceptance length: tokens of a verify step, the bonus token included."""
+HEADS = ("ROW", "CLAIMED", "DELIVERED", "FACTOR", "VERDICT", "ACCEPTANCE LENGTH", "KNEE", "NOTES")
+"""Columns of the table; the knee is in streams."""
 LADDER_HEADS = ("STREAMS", "OUTPUT", "TOTAL", "PEAK SECOND", "ONE STREAM", "IN FLIGHT", "ANSWERS")
 
 
