@@ -22,7 +22,7 @@ from auditor.db.rows import (
 )
 from auditor.errors import DatabaseError
 
-_DERIVED = (tables.Exchange, tables.Ledger, tables.Finding, tables.Artefact, tables.RunServer)
+DERIVED = (tables.Exchange, tables.Ledger, tables.Finding, tables.Artefact, tables.RunServer)
 
 
 def save_run(
@@ -41,13 +41,13 @@ def save_run(
     Raises DatabaseError where the claim's revision is not stored, or the id is of a run of another claim or plan.
     """
     _write_run(session, run)
-    for table in _DERIVED:
+    for table in DERIVED:
         session.execute(delete(table).where(table.run_id == run.run_id))
     _insert(session, tables.Exchange, run.run_id, map(asdict, exchanges))
     _insert(session, tables.Ledger, run.run_id, map(asdict, ledgers))
     _insert(session, tables.Finding, run.run_id, ({"seq": n, **asdict(row)} for n, row in enumerate(findings, 1)))
     _insert(session, tables.Artefact, run.run_id, map(asdict, artefacts))
-    seen = [{"key": row.key, "server_id": _see(session, row)} for row in sorted(servers, key=_server_id)]
+    seen = [{"key": row.key, "server_id": _see(session, row)} for row in sorted(servers, key=server_id)]
     _insert(session, tables.RunServer, run.run_id, seen)
     if verdict is not None:
         _append_verdict(session, run.run_id, verdict)
@@ -106,12 +106,12 @@ def _append_verdict(session: Session, run_id: str, verdict: VerdictRow) -> None:
 
 
 def _see(session: Session, row: ServerRow) -> str:
-    server_id = _server_id(row)
-    server = session.get(tables.Server, server_id, with_for_update=True)
+    name = server_id(row)
+    server = session.get(tables.Server, name, with_for_update=True)
     if server is None:
         session.add(
             tables.Server(
-                server_id=server_id,
+                server_id=name,
                 url=_bare(row.url),
                 kind=row.kind,
                 version=row.version,
@@ -123,10 +123,10 @@ def _see(session: Session, row: ServerRow) -> str:
     else:
         server.first_seen_ns = min(server.first_seen_ns, row.seen_ns)
         server.last_seen_ns = max(server.last_seen_ns, row.seen_ns)
-    return server_id
+    return name
 
 
-def _server_id(row: ServerRow) -> str:
+def server_id(row: ServerRow) -> str:
     """The same for the same server on every machine; also the order in which rows are locked."""
     return hashlib.sha256(repr((_bare(row.url), row.kind, row.version)).encode()).hexdigest()
 

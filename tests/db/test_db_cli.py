@@ -121,7 +121,7 @@ def test_unreachable_server_is_a_failure(call: Call, command: str) -> None:
 
 
 def test_every_command_has_json_and_documents_its_exit_codes() -> None:
-    assert set(db.commands) == {"upgrade", "status", "path"}
+    assert set(db.commands) == {"upgrade", "status", "path", "export", "import"}
     for command in db.commands.values():
         assert "Exit codes" in (command.epilog or "")
         assert {"as_json", "database"} <= {parameter.name for parameter in command.params}

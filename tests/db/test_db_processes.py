@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from together import at_once
 
 from auditor.db import tables
 from auditor.db.engine import locate, make_engine
 from auditor.db.rows import RunRow, VerdictRow
 from auditor.db.store import open_store
 from auditor.db.tables import REVISION
-
-READY = "import sys; print('ready', flush=True); sys.stdin.readline()\n"
-"""So that all begin at once."""
 
 ADD = """
 from auditor.db.store import open_store
@@ -53,31 +51,6 @@ from auditor.db.store import open_store
 with open_store(None) as store:
     store.add_claim(claim_id=sys.argv[1], title="t", text="x", digest="d", added_ns=1)
 """
-
-
-def at_once(script: str, *calls: tuple[str, ...], folder: Path | None = None) -> list[str]:
-    """Run the script once for each tuple of arguments, all at the same time; their output."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", READY + script, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=folder,
-        )
-        for arguments in calls
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-    ended = [process.communicate(timeout=120) for process in processes]
-    assert [errors for _, errors in ended] == [""] * len(processes)
-    return [output for output, _ in ended]
 
 
 def test_two_processes_add_claims_at_once(database_url: str) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, insert, sele
 from auditor.db.engine import locate, make_engine
 from auditor.db.migrate import upgrade
 from auditor.db.rows import ClaimRevision, RunRow, ServerRow
-from auditor.db.saving import _server_id
+from auditor.db.saving import server_id
 from auditor.db.store import Store, open_store
 from auditor.db.tables import Claim, Revision, Server
 
@@ -94,10 +94,10 @@ def test_servers_are_locked_in_one_order(store: Store, engine: Engine) -> None:
     add(store, "one")
     servers = [ServerRow(key, f"http://{key}/", "vllm", None, 10) for key in "ab"]
     save(store, *servers)
-    low, high = sorted(servers, key=_server_id)
+    low, high = sorted(servers, key=server_id)
 
     def lock(other: Connection, server: ServerRow) -> None:
-        other.execute(select(Server.server_id).where(Server.server_id == _server_id(server)).with_for_update())
+        other.execute(select(Server.server_id).where(Server.server_id == server_id(server)).with_for_update())
 
     with engine.connect() as other:
         lock(other, low)

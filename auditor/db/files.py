@@ -1,0 +1,258 @@
+"""A whole database as files: one line of JSON a row, a file a table, and a first line that names them by digest.
+
+A folder holds `database.json` and `TABLE.jsonl`; a single file holds the same bytes, one after the other. Rows stand in
+the order of their key and every row is spelled in one way, so that equal databases give equal bytes, of either kind and
+on every machine. What is read is what could have been written here, or it is refused with its line.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import orjson
+from pydantic import Field, ValidationError
+from sqlalchemy import JSON, BigInteger, Boolean, Column, Double, Table, select
+from sqlalchemy.engine import Connection
+
+from auditor.core.claim.text import UNSAFE
+from auditor.core.imports.decoding import JsonError, clean, parse
+from auditor.core.record import Record
+from auditor.db.tables import REVISION, Base
+from auditor.errors import DatabaseError, UsageError
+
+MANIFEST = "database.json"
+ONE_FILE = ".jsonl"
+"""The name of a single file ends in this."""
+MAX_LINE = 64 << 20
+"""Longest line that is read, in bytes."""
+TABLES: Mapping[str, Table] = {table.name: table for table in Base.metadata.sorted_tables}
+"""All of them, each after those that it refers to."""
+Row = dict[str, Any]
+
+
+class TableFile(Record):
+    """What the first line says of one table."""
+
+    rows: int = Field(ge=0)
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Of its lines."""
+
+
+class Manifest(Record):
+    """The first line."""
+
+    audit_database: Literal[1] = 1
+    """Version of the form of these files."""
+    revision: str = Field(pattern=r"^\w{1,32}$")
+    """Of the tables."""
+    tables: dict[str, TableFile]
+
+    def line(self) -> bytes:
+        """Its one spelling; as it names the other lines by digest, its own digest stands for the whole database."""
+        return orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+
+
+def write_export(connection: Connection, path: Path) -> Manifest:
+    """Write all rows to a new folder, or to one file where the name ends in `.jsonl`; whole or not at all.
+
+    Raises UsageError where something is there already or nothing can be written.
+    """
+    is_folder = path.suffix != ONE_FILE
+    try:
+        if os.path.lexists(path) and not (is_folder and path.is_dir() and not any(path.iterdir())):
+            raise UsageError("is there already", where=str(path), remedy="name another, or move it away")
+        with _beside(path) as folder:
+            tables = {name: _write_table(connection, table, folder) for name, table in TABLES.items()}
+            manifest = Manifest(revision=REVISION, tables=tables)
+            (folder / MANIFEST).write_bytes(manifest.line())
+            (folder if is_folder else _join(folder)).replace(path)
+    except OSError as error:
+        what, remedy = f"cannot be written ({error.strerror})", "see to its folder, to space and permissions"
+        raise UsageError(what, where=str(path), remedy=remedy) from error
+    return manifest
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A folder on the same disk, gone after the block."""
+    private = Path(tempfile.mkdtemp(prefix=".audit-db-", dir=path.absolute().parent))
+    try:
+        # One that others may read, as far as the umask lets them.
+        folder = private / "export"
+        folder.mkdir()
+        yield folder
+    finally:
+        shutil.rmtree(private, ignore_errors=True)
+
+
+def _write_table(connection: Connection, table: Table, folder: Path) -> TableFile:
+    # A server sorts texts by the rules of a language unless told otherwise.
+    is_server = connection.dialect.name == "postgresql"
+    keys = [key.collate("C") if is_server and key.type.python_type is str else key for key in table.primary_key.columns]
+    rows = connection.execution_options(yield_per=1000).execute(select(table).order_by(*keys)).mappings()
+    digest, count, size = hashlib.sha256(), 0, 0
+    with (folder / _file(table.name)).open("wb") as file:
+        for row in rows:
+            try:
+                line = _line(dict(row))
+            except ValueError:
+                what = "holds NaN or infinity, which JSON has not"
+                raise DatabaseError(what, where=f"table {table.name}", remedy="judge the run again") from None
+            file.write(line)
+            digest.update(line)
+            count, size = count + 1, size + len(line)
+    return TableFile(rows=count, bytes=size, sha256=digest.hexdigest())
+
+
+def _join(folder: Path) -> Path:
+    whole = folder / "whole"
+    with whole.open("wb") as target:
+        for name in (MANIFEST, *map(_file, TABLES)):
+            with (folder / name).open("rb") as source:
+                shutil.copyfileobj(source, target)
+    return whole
+
+
+def _file(table: str) -> str:
+    return f"{table}.jsonl"
+
+
+def _line(row: Row) -> bytes:
+    """Only ASCII, for a stored document may hold half a surrogate pair."""
+    return json.dumps(row, sort_keys=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+class Export:
+    """Files that `write_export` wrote, or that say so; raises UsageError, with the line, for what it cannot have."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._is_folder = path.is_dir()
+        first = path / MANIFEST if self._is_folder else path
+        with _reading(first) as file:
+            line = file.readline(1 << 20)
+        try:
+            self.manifest = Manifest.from_json(line)
+        except ValidationError:
+            raise UsageError("is no export of a database that this version reads", where=str(first)) from None
+        self._check_tables(line)
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """The rows of a table in the order of their key; what they are is known once the last was read."""
+        listed, checked = self.manifest.tables[table], TABLES[table]
+        digest, left, last = hashlib.sha256(), listed.bytes, ()
+        keys = [key.name for key in checked.primary_key.columns]
+        start, lines = self._start(table)
+        with _reading(self._path(table)) as file:
+            file.seek(start)
+            for number in range(1, listed.rows + 1):
+                where = f"{self._path(table)}:{lines + number}"
+                line = file.readline(min(left, MAX_LINE))
+                left -= len(line)
+                digest.update(line)
+                row = _read_line(line, checked, where)
+                key = tuple(row[name] for name in keys)
+                if last and key <= last:
+                    raise UsageError(f"a row of {table} is there twice or out of order", where=where)
+                last = key
+                yield row
+        if left or digest.hexdigest() != listed.sha256:
+            raise UsageError(
+                f"the rows of {table} are not those that were exported", where=str(self._path(table)),
+                remedy="export again, or fetch the files again",
+            )  # fmt: skip
+
+    def _check_tables(self, line: bytes) -> None:
+        where, found = str(self.path), self.manifest
+        if found.revision != REVISION:
+            what = f"was written at revision {found.revision}, this version writes {REVISION}"
+            remedy = (
+                "upgrade the auditor"
+                if found.revision > REVISION
+                else "import it with the version that wrote it, then `audit db upgrade` and export again"
+            )
+            raise UsageError(what, where=where, remedy=remedy)
+        if set(found.tables) != set(TABLES) or found.line() != line:
+            raise UsageError("its first line is not as this tool writes it", where=where, remedy="export again")
+        sizes = {name: table.bytes for name, table in found.tables.items()}
+        if self._is_folder:
+            differing = [self._path(name) for name, size in sizes.items() if _size(self._path(name)) != size]
+        else:
+            differing = [self.path] if _size(self.path) != len(line) + sum(sizes.values()) else []
+        if differing:
+            what = "is cut off, longer than it was, or missing"
+            raise UsageError(what, where=str(differing[0]), remedy="export again, or fetch the files again")
+
+    def _path(self, table: str) -> Path:
+        return self.path / _file(table) if self._is_folder else self.path
+
+    def _start(self, table: str) -> tuple[int, int]:
+        """Bytes and lines before a table's."""
+        if self._is_folder:
+            return 0, 0
+        before = [self.manifest.tables[name] for name in list(TABLES)[: list(TABLES).index(table)]]
+        return len(self.manifest.line()) + sum(one.bytes for one in before), 1 + sum(one.rows for one in before)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[BinaryIO]:
+    if not path.is_file():
+        raise UsageError("there is no such file", where=str(path), remedy="name what `audit db export` wrote")
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise UsageError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    with file:
+        yield file
+
+
+def _size(path: Path) -> int | None:
+    """None for what is no plain file; a link may lead anywhere."""
+    return path.stat().st_size if path.is_file() and not path.is_symlink() else None
+
+
+def _read_line(line: bytes, table: Table, where: str) -> Row:
+    row: Row = {}
+    is_ours = False
+    with suppress(JsonError, ValueError, RecursionError):
+        row = parse(line.decode("ascii"))
+        is_ours = isinstance(row, dict) and _line(row) == line
+    if not is_ours:
+        raise UsageError("is no line that this tool writes", where=where, remedy="export again")
+    if set(row) != set(table.columns.keys()):
+        names = clean(", ".join(sorted(set(row) ^ set(table.columns.keys()))))
+        raise UsageError(f"has other columns than {table.name}: {names}", where=where)
+    wrong = next((column for column in table.columns if not _fits(column, row[column.name])), None)
+    if wrong is not None:
+        raise UsageError(f"{wrong.name} is nothing that the table {table.name} holds", where=where)
+    return row
+
+
+def _fits(column: Column[Any], value: Any) -> bool:
+    if value is None:
+        return bool(column.nullable)
+    kind = column.type
+    if isinstance(kind, JSON):
+        return isinstance(value, dict)
+    if isinstance(kind, Boolean):
+        return isinstance(value, bool)
+    if isinstance(kind, BigInteger):
+        return type(value) is int and -(2**63) <= value < 2**63
+    if isinstance(kind, Double):
+        return isinstance(value, float)
+    return isinstance(value, str) and _is_text(value, getattr(kind, "length", None), is_key=column.primary_key)
+
+
+def _is_text(value: str, length: int | None, *, is_key: bool) -> bool:
+    if length is not None and len(value) > length:
+        return False
+    if is_key and (UNSAFE.search(value) or "\n" in value):
+        return False
+    return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
