@@ -124,6 +124,17 @@ def test_the_best_grade_decides_and_evidence_against_itself_is_inconclusive() ->
     assert "weak: unlabelled" in decided.reasons
 
 
+def test_pieces_that_speak_for_and_against_are_said_and_decide_nothing(review: Run, tmp_path: Path) -> None:
+    """A table of times with 50 tok/s delivered, beside the file whose 50 counts events."""
+    rows = ["t_s,event,tokens", "0.0,send,0", *(f"{second / 100:.4f},token,1" for second in range(2, 402, 2))]
+    table = tmp_path / "times.csv"
+    table.write_text("\n".join([*rows, "4.0,end,0"]))
+    name = claim(50, more=", basis: output")
+    code, found = review(name, "--import", str(table), "--import", str(VLLM))
+    assert (code, found["verdict"]) == (4, "inconclusive")
+    assert any("times.csv holds the number on the claim's own basis" in words for words in found["contradictions"])
+
+
 def test_a_fork_is_answered_with_its_lines_and_says_nothing_of_the_number(review: Run, tmp_path: Path) -> None:
     path = fork(tmp_path / "theirs", "drafts-counted-as-generated", "acceptance-forced")
     code, found = review(claim(130), "--fork", str(path), "--upstream", "base")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from auditor.core.imports.measured import Measured, gaps
+from auditor.core.imports.record import Request
 from auditor.core.inspection.record import Checked, Misfit, Strength, Unchecked
 from auditor.core.wording import figure, percent, plural
 
@@ -27,6 +28,7 @@ _EVEN, _VERY_EVEN = 0.01, 0.001
 _COPY_CHANCE = 1e-9
 _MOST_GAPS = 200_000
 _LONGEST = 64
+_MOST_NS = 2**62
 
 
 def nonzero(measured: Measured) -> "NDArray[np.int64]":
@@ -35,10 +37,15 @@ def nonzero(measured: Measured) -> "NDArray[np.int64]":
 
     every: list[int] = []
     for one in measured.done:
-        every += [gap for gap in gaps(one) if gap > 0]
+        every += positive(one)
         if len(every) > _MOST_GAPS:
             break
     return np.array(every[:_MOST_GAPS], np.int64)
+
+
+def positive(one: Request) -> list[int]:
+    """The gaps above 0 of one request, ns; what no array holds is cut."""
+    return [min(gap, _MOST_NS) for gap in gaps(one) if gap > 0]
 
 
 def resolution(found: "NDArray[np.int64]") -> int:
@@ -78,7 +85,7 @@ def _marks(measured: Measured) -> "NDArray[np.int64]":
     """Times that are no gaps: to the first token and to the end, ns."""
     import numpy as np
 
-    marks = [mark for one in measured.done for mark in (one.ttft_ns, one.e2e_ns) if mark]
+    marks = [min(mark, _MOST_NS) for one in measured.done for mark in (one.ttft_ns, one.e2e_ns) if mark and mark > 0]
     return np.array(marks[:_MOST_GAPS], np.int64)
 
 
@@ -105,7 +112,7 @@ def are_even(measured: Measured) -> Checked:
 
 def are_copied(measured: Measured) -> Checked:
     """Does a stretch of gaps occur twice, longer than chance allows for values as common as these?"""
-    series = [[gap for gap in gaps(one) if gap > 0] for one in measured.done]
+    series = [positive(one) for one in measured.done]
     total = sum(map(len, series))
     if total < LEAST:
         yield _too_few(total)
