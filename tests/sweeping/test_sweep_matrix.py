@@ -1,5 +1,6 @@
 """The matrix file: every mistake with its line, and what the rows share laid under what each states."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,14 @@ def test_the_sample_is_valid() -> None:
     assert matrix.claim is not None
     claim = parse_claim((path.parent / matrix.claim).read_text(), matrix.claim)
     assert [one.row for one in recipes_of(matrix, document, claim)] == ["plain", "ngram", "draft-2", "draft-6"]
+
+
+def test_the_documented_matrix_and_recipes_are_read() -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "sweep.md").read_text(), re.DOTALL)
+    whole, *recipes = blocks
+    claim = parse_claim((ROOT / "claims" / "sm120-16-configs.yaml").read_text(), "claim")
+    assert [one.case for one in read(whole, claim)] == ["marlin-tp4", "marlin-mtp2"]
+    assert len(recipes) == 3
+    for recipe in recipes:
+        (one,) = chosen(read(f"{HEAD}{recipe}rows: [{{id: a}}]\n"), ())
+        assert any("{port}" in word for word in one.launch.argv)
