@@ -34,6 +34,7 @@ Exit codes:
 @click.option("--row", help="Measurement of a claim that has several.")
 @click.option("--server", help="Base address of the server; the claim's own by default, else the embedded one.")
 @click.option("--pair", help="A second server: the same without speculation.")
+@click.option("--beside", multiple=True, metavar="URL", help="A server to compare with, in turns; may be repeated.")
 @click.option("--api-key", envvar="AUDIT_API_KEY", help="Key of the server; never written down. Or AUDIT_API_KEY.")
 @click.option("--model", help="Model to ask for, where the server has several.")
 @click.option("--kind", help="Kind of server, where it cannot be recognised; `audit servers` lists them.")
@@ -121,7 +122,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
             sampler=sampler_of(options),
             canaries="canaries" not in off,
             without=off,
-            left_out=left_out(options, is_embedded=is_embedded, has_plain=len(servers) > 1),
+            left_out=left_out(options, is_embedded=is_embedded, has_plain=any(one.key == "plain" for one in servers)),
         )
         if dry_run:
             return _dry_run(job, out)
@@ -150,10 +151,14 @@ def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out
             )
         if options["pair"] == url:
             raise UsageError("--pair is the same server as --server", remedy="give one that does not speculate")
+        if url in options["beside"]:
+            raise UsageError("--beside is the same server as --server", remedy="give another")
         choices = [ServerChoice("subject", url)]
-        return (*choices, ServerChoice("plain", options["pair"])) if options["pair"] else tuple(choices)
-    if options["pair"]:
-        raise UsageError("--pair needs --server", remedy="give both, or neither for the embedded servers")
+        choices += [ServerChoice("plain", options["pair"])] if options["pair"] else []
+        return (*choices, *map(ServerChoice, _beside(options), options["beside"]))
+    for name in ("pair", "beside"):
+        if options[name]:
+            raise UsageError(f"--{name} needs --server", remedy="give both, or neither for the embedded servers")
     from auditor.capture.local import Speculation, local_settings, start_local
 
     kinds: list[Speculation] = ["ngram", "draft", "none"]
@@ -167,6 +172,11 @@ def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out
         server = stack.enter_context(start_local(settings, log=logs / f"{kind}.log"))
         found.append(ServerChoice("plain" if kind == "none" else kind, server.url, server))
     return tuple(found)
+
+
+def _beside(options: dict[str, Any]) -> tuple[str, ...]:
+    """The keys of the servers that are measured beside the judged one."""
+    return tuple(f"beside-{number}" for number in range(1, len(options["beside"]) + 1))
 
 
 def _wishes(options: dict[str, Any]) -> Any:
@@ -197,6 +207,7 @@ def _wishes(options: dict[str, Any]) -> Any:
         ignore_eos=options["ignore_eos"],
         quick=options["quick"],
         check_text=options["check_text"],
+        beside=_beside(options),
         total_ns=None if limit is None else limit * 10**9,
         stall_ns=None if stall is None else stall * 10**9,
     )

@@ -115,14 +115,14 @@ def _prompts(pair: Pair) -> Block:
     return Block(table=table, summary=prompt_words(pair))
 
 
-_MATCHES = {Match.EQUAL: ("same", "ok"), Match.DIFFERS: ("differs", "warn")}
+_WEIGHTS = {"compared": ("what is compared", "plain"), "decisive": ("", "bad"), "minor": ("", "warn")}
 
 
 def _conditions(number: int, pair: Pair) -> Section:
     rows = []
     for row in pair.conditions:
-        text, mark = _MATCHES.get(row.match, (NOT_KNOWN, "plain"))
-        note = "what is compared" if row.weight == "compared" else ""
+        note, mark = _WEIGHTS[row.weight] if row.match is Match.DIFFERS else ("", "")
+        text = {Match.EQUAL: "same", Match.DIFFERS: "differs"}.get(row.match, NOT_KNOWN)
         match = Cell(text, note, mark)
         rows.append(cells(row.field, row.one or NOT_KNOWN, row.other or NOT_KNOWN, match))
     table = Table(f"{pair.one} and {pair.other}", columns("field", pair.one, pair.other, ""), tuple(rows))

@@ -128,15 +128,23 @@ def test_a_rehearsal_measures_speculation_beside_none() -> None:
     assert [cell.key for cell in pair.cells] == ["subject", "plain"]
 
 
+def test_a_server_beside_may_speculate_and_gets_the_same_load() -> None:
+    made = plan(None, server(), server("beside-1", speculation=True), beside=("beside-1",))
+    assert [(cell.key, cell.role) for cell in made.cells[2:]] == [("subject", "subject"), ("beside-1", "extra")]
+    one, other = made.cells[2:]
+    assert other == one.model_copy(update={"key": "beside-1", "server": "beside-1", "role": "extra"})
+
+
 def rounds_of(made: Plan, key: str) -> list[Round]:
     return [one for one in schedule(made) if one.cell.key == key]
 
 
-def test_rounds_are_interleaved_after_the_warm_up() -> None:
+def test_rounds_are_interleaved_after_the_warm_up_in_turning_order() -> None:
     made = plan(None, server(), server("plain"))
     order = [(one.cell.key, one.repeat) for one in schedule(made)]
     assert order[:2] == [("subject-warmup", 0), ("plain-warmup", 0)]
-    assert order[2:] == [(key, repeat) for repeat in range(3) for key in ("subject", "plain")]
+    keys = ("subject", "plain", "plain", "subject", "subject", "plain")
+    assert order[2:] == [(key, number // 2) for number, key in enumerate(keys)]
     assert request_count(made) == sum(len(one.requests) for one in schedule(made))
     assert token_count(made) == 2 * (6 * 3 * 1200 + 48)
 

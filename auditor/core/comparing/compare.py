@@ -7,7 +7,7 @@ from itertools import chain
 
 from auditor import __version__
 from auditor.core.comparing import words
-from auditor.core.comparing.conditions import conditions_of, differing, same_requests, unknown
+from auditor.core.comparing.conditions import conditions_of, differing, same_requests
 from auditor.core.comparing.effect import ALPHA, Effect, effect_of, holm
 from auditor.core.comparing.power import repeats_needed, smallest_shown
 from auditor.core.comparing.quantities import BY_ID, QUANTITIES, Quantity, Samples, Slot, by_repeat, matched
@@ -147,7 +147,7 @@ def _pair(
         repeats=len(paired.slots),
         requests=len(all_slots),
         refusals=tuple(words.refusals(one, other, differing(conditions, "decisive"), len(all_slots))),
-        notes=tuple(words.notes(one, other, paired.slots, differing(conditions, "minor"), unknown(conditions))),
+        notes=tuple(words.notes(one, other, paired.slots, conditions)),
         conditions=conditions,
         differences=tuple(differences),
         by_prompt=_by_prompt(paired),

@@ -30,7 +30,8 @@ class Sample:
     after_first: int | None
     """Tokens after the first event."""
     itl_ns: Any = None
-    """Gaps between tokens, an array; None unless every event carried one token."""
+    """Gaps between tokens, an array; None unless every event carried one token, and every step one event: what comes
+    in bursts has gaps of no length between them, which are not how fast it is."""
 
 
 Samples = Mapping[Slot, Sample]
@@ -76,7 +77,9 @@ def _gaps(item: "Counted") -> Any:
     import numpy as np
 
     deliveries = item.stream.deliveries
-    return np.diff(deliveries.at_ns) if len(deliveries) and bool((deliveries.tokens == 1).all()) else None
+    is_burst = any(step.deliveries > 1 for step in item.stream.steps or ())
+    is_each = len(deliveries) > 0 and bool((deliveries.tokens == 1).all())
+    return np.diff(deliveries.at_ns) if is_each and not is_burst else None
 
 
 def matched(one: Samples, other: Samples, per_repeat: int) -> dict[int, list[Slot]]:
@@ -163,14 +166,14 @@ def _tpot(one: Sample) -> float | None:
 
 
 QUANTITIES = (
-    Quantity("decode-rate", "decode rate, one stream", "tok/s", True, decode_rate),
-    Quantity("request-rate", "request rate, one stream", "tok/s", True, _request_rate),
-    Quantity("system-rate", "system rate, all streams", "tok/s", True, _system_rate, needs_all=True),
-    Quantity("ttft-median", "TTFT, median", "ms", False, _of_requests(_ttft, 0.5)),
-    Quantity("ttft-p90", "TTFT, 90 % below", "ms", False, _of_requests(_ttft, 0.9)),
-    Quantity("tpot-median", "TPOT, median", "ms", False, _of_requests(_tpot, 0.5)),
-    Quantity("tpot-p90", "TPOT, 90 % below", "ms", False, _of_requests(_tpot, 0.9)),
-    Quantity("itl-median", "ITL, median", "ms", False, _of_gaps(0.5)),
-    Quantity("itl-p99", "ITL, 99 % below", "ms", False, _of_gaps(0.99)),
+    Quantity("decode-rate", "decode rate of one stream", "tok/s", True, decode_rate),
+    Quantity("request-rate", "request rate of one stream", "tok/s", True, _request_rate),
+    Quantity("system-rate", "rate of all streams", "tok/s", True, _system_rate, needs_all=True),
+    Quantity("ttft-median", "median TTFT", "ms", False, _of_requests(_ttft, 0.5)),
+    Quantity("ttft-p90", "TTFT, 90 % quantile", "ms", False, _of_requests(_ttft, 0.9)),
+    Quantity("tpot-median", "median TPOT", "ms", False, _of_requests(_tpot, 0.5)),
+    Quantity("tpot-p90", "TPOT, 90 % quantile", "ms", False, _of_requests(_tpot, 0.9)),
+    Quantity("itl-median", "median ITL", "ms", False, _of_gaps(0.5)),
+    Quantity("itl-p99", "ITL, 99 % quantile", "ms", False, _of_gaps(0.99)),
 )
 BY_ID = {one.id: one for one in QUANTITIES}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from auditor.core.comparing.conditions import Condition
+from auditor.core.comparing.conditions import Condition, differing, unknown
 from auditor.core.comparing.effect import ALPHA
 from auditor.core.comparing.power import MOST_REPEATS
 from auditor.core.comparing.quantities import Slot
@@ -15,16 +15,18 @@ DRIFT = (
     "difference and cannot be told from it. `audit run --beside` measures both in turns."
 )
 
+_NOT_KNOWN = "not known"
+
 
 def difference(found: Difference, one: str, other: str, margin: float | None, *, is_rate: bool) -> str:
     """One quantity: what was shown, never that two are equal."""
-    ratio, label = found.ratio, found.label
-    times = f"{_ratio(ratio.value)} times that of {one}"
+    ratio = found.ratio
+    times = f"the {found.label} of {other} is {_ratio(ratio.value)} times that of {one}"
     if ratio.low is None or ratio.high is None:
-        return f"{label} of {other}: {times}, without an interval ({ratio.reason}): no conclusion"
+        return f"no conclusion about {one} and {other}: {times}; {ratio.reason}"
     times += f" (95 % interval {_ratio(ratio.low)} to {_ratio(ratio.high)}, {plural(ratio.n, 'repeat')})"
     if found.outcome in ("faster", "slower"):
-        return f"{other} is {found.outcome} than {one}: {label} {times}{_near(found, margin)}"
+        return f"{other} is {found.outcome} than {one}: {times}{_near(found, margin)}"
     why = ""
     if found.p is not None and found.p <= ALPHA:
         is_family = found.adjusted is not None and found.adjusted > ALPHA
@@ -33,7 +35,7 @@ def difference(found: Difference, one: str, other: str, margin: float | None, *,
             if is_family
             else f"repeats of one run went {percent((found.floor or 1) - 1)} apart by themselves"
         )
-    return f"no difference shown between {one} and {other}: {label} of {other} is {times}{why}{_near(found, margin)}"
+    return f"no difference shown between {one} and {other}: {times}{why}{_near(found, margin)}"
 
 
 def _near(found: Difference, margin: float | None) -> str:
@@ -82,17 +84,20 @@ def notes(
     one: Side,
     other: Side,
     slots: Mapping[int, Sequence[Slot]],
-    minor: Sequence[Condition],
-    unknown: Sequence[Condition],
+    conditions: Sequence[Condition],
 ) -> Iterator[str]:
     """What must be known beside a difference."""
-    for row in minor:
+    about = [
+        f"{row.field} ({row.one or _NOT_KNOWN}, {row.other or _NOT_KNOWN})" for row in differing(conditions, "compared")
+    ]
+    yield f"what differs: {listed(about)}" if about else "nothing that the servers tell of themselves differs"
+    for row in differing(conditions, "minor"):
         if row.field == "nonces of the prompts":
             yield "the nonces differ, so the repeats were not paired: `--seed` gives two runs the same"
         else:
             yield f"{row.field} differs: {one.letter} {row.one}, {other.letter} {row.other}"
-    if unknown:
-        yield f"not known to be the same: {listed([row.field for row in unknown])}"
+    if doubtful := [row.field for row in unknown(conditions)]:
+        yield f"not known to be the same: {listed(doubtful)}"
     if one.run is not other.run:
         yield DRIFT.format(one=one.letter, other=other.letter)
     for side in (one, other):

@@ -54,6 +54,8 @@ class Wishes:
     """Length to which prompts are padded."""
     ladder: tuple[int, ...] = ()
     """Further numbers of streams under which the judged load is measured too."""
+    beside: tuple[str, ...] = ()
+    """Keys of further servers, whatever they do, to be measured in turns with the judged one."""
     whole: bool = False
     """Whether an embedded server gets the load of any other, not the small one of a rehearsal."""
 
@@ -73,12 +75,13 @@ def make_plan(
     seed: int,
     tool_version: str,
 ) -> Plan:
-    """The plan for a server that was given, and its pair without speculation where one was given too.
+    """The plan for a server that was given, its pair without speculation, and those beside it, where they were given.
 
     `servers` holds the subject first. Raises UsageError when the prompts do not fit the server's context
     or the pair speculates.
     """
-    subject, *references = servers
+    subject, *others = servers
+    references = [server for server in others if server.key not in wishes.beside]
     streams = wishes.streams or case.reported.streams or case.workload.concurrency or 1
     prompts = _prompts(case, wishes, seed)
     tokens = wishes.tokens or case.workload.output_tokens or (QUICK_TOKENS if wishes.quick else DEFAULT_TOKENS)
@@ -99,10 +102,14 @@ def make_plan(
         load |= {"rate": wishes.rate, "arrivals": wishes.arrivals, "requests": requests}
     cells = [_warmup(server, load) for server in servers]
     cells.append(Cell(key="subject", server=subject.key, role="subject", **load))
-    cells += [Cell(key=server.key, server=server.key, role="reference", **load) for server in references]
+    cells += [
+        Cell(key=server.key, server=server.key, role="reference" if server in references else "extra", **load)
+        for server in others
+    ]
     sampling = case.workload.sampling
     temperature = _first(wishes.temperature, sampling.temperature, 0.0)
-    cells += [*_ladder(cells, wishes), *_further(cells, wishes), *_text(cells, servers, wishes, temperature)]
+    text = _text(cells, (subject, *references), wishes, temperature)
+    cells += [*_ladder(cells, wishes), *_further(cells, wishes), *text]
     return Plan(
         tool_version=tool_version,
         claim_digest=claim_digest,

@@ -142,13 +142,15 @@ class Round:
 def schedule(plan: Plan) -> tuple[Round, ...]:
     """All rounds in the order of sending: warm-ups first, then the cells interleaved repeat by repeat.
 
-    Interleaving spreads a drift of the machine over all cells alike.
+    Interleaving spreads a drift of the machine over all cells alike; every other repeat runs backwards, so that no
+    cell always comes after the same one.
     """
     warmups = [cell for cell in plan.cells if cell.role == "warmup"]
     measured = [cell for cell in plan.cells if cell.role != "warmup"]
     rounds = [_round(plan, cell, repeat) for cell in warmups for repeat in range(cell.repeats)]
     for repeat in range(max((cell.repeats for cell in measured), default=0)):
-        rounds.extend(_round(plan, cell, repeat) for cell in measured if repeat < cell.repeats)
+        order = measured[::-1] if repeat % 2 else measured
+        rounds.extend(_round(plan, cell, repeat) for cell in order if repeat < cell.repeats)
     return tuple(rounds)
 
 
