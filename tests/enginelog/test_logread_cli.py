@@ -150,7 +150,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
         ("empty.log", b"", "is empty"),
         ("story.txt", b"Once upon a time\nthere was throughput\n", "no engine's log: 2 lines, none of a known shape"),
         ("noise.bin", bytes(range(256)) * 40, "no engine's log"),
-        ("log.gz", gzip.compress(SM120.read_bytes()), "is packed (gzip); unpack it first"),
+        ("log.gz", gzip.compress(SM120.read_bytes(), mtime=0), "is packed (gzip); unpack it first"),
         ("wide.log", SM120.read_text().encode("utf-16"), "is UTF-16, as PowerShell writes it; save it as UTF-8"),
     ],
 )
