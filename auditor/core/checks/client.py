@@ -23,9 +23,7 @@ def kept_up(c: Context) -> Answer:
         f"{load.read_ahead_bytes:,} bytes lay unread in the fullest socket"
     )
     if why := slow(load, is_open=c.plan.subject.rate is not None):
-        return fails(
-            f"the client was the limit: {why}; {words}", "run the client on a machine of its own, or --workers"
-        )
+        return fails(f"the client was the limit: {why}; {words}", "run the client on a machine of its own")
     return holds(words)
 
 
