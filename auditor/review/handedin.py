@@ -6,7 +6,7 @@ from pathlib import Path
 
 from auditor.core.counting.evidence import assemble
 from auditor.core.enginelogs.ofclaim import of_claim
-from auditor.core.folder import REFERENCE, SERVER_LOG, SERVER_LOG_RECORD, WIRE, WITNESSES, RunFolder, write
+from auditor.core.folder import CANARIES, REFERENCE, SERVER_LOG, SERVER_LOG_RECORD, WIRE, WITNESSES, RunFolder, write
 from auditor.core.judging.witnessfile import WitnessFile
 from auditor.core.validity.canaries import Reference
 from auditor.core.wire.log import Kind, read_wire
@@ -43,12 +43,20 @@ def add_server_log(path: Path, log_path: str) -> None:
 
 
 def add_reference(path: Path, other: Path) -> None:
-    """Put the canaries of another run beside this one; raises UsageError for a run that has none."""
-    canaries, run = RunFolder(other).canaries(), RunFolder(other).run().run
+    """Put the canaries of another run beside this one; raises UsageError for a run that has none, and EvidenceError."""
+    theirs, mine = RunFolder(other), RunFolder(path)
+    theirs.check(CANARIES)
+    canaries, run, known = theirs.canaries(), theirs.run().run, mine.reference()
+    if run == mine.run().run:
+        raise UsageError("the reference is the run itself", where=str(other), remedy="give a run on another server")
     if canaries is None:
         remedy = "give a run that was made without --no-canaries"
         raise UsageError("the reference has no questions with known answers", where=str(other), remedy=remedy)
-    write(path, REFERENCE, Reference(run=run, canaries=canaries).to_json())
+    reference = Reference(run=run, canaries=canaries)
+    if known not in (None, reference):
+        remedy = "leave --reference out, or judge a copy of the run that has none"
+        raise UsageError(f"the run has the reference {known.run} already", where=str(path), remedy=remedy)
+    write(path, REFERENCE, reference.to_json())
 
 
 def add_witness(path: Path, log_path: str, taken_ns: int) -> WitnessFile:

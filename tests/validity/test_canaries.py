@@ -1,5 +1,6 @@
 """Questions with known answers: made, judged, asked of a real server, and laid beside a reference run."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,12 @@ from runs import CLAIM_TEXT, Cells, account, facts_of, plan_of, recording
 from auditor import audit
 from auditor.audit import Job, ServerChoice, judge_folder
 from auditor.capture.local import LocalServer
+from auditor.cli.root import main
 from auditor.core.checks.base import Answer, Context
 from auditor.core.checks.canary import canaries_answered, fingerprint
 from auditor.core.claim.claim import parse_claim
 from auditor.core.folder import RunFolder, write
+from auditor.core.judging.verdict import Verdict
 from auditor.core.plan.making import Wishes
 from auditor.core.plan.prompts import Message, Prompt
 from auditor.core.validity.canaries import (
@@ -26,8 +29,7 @@ from auditor.core.validity.canaries import (
     make_canaries,
 )
 from auditor.core.validity.fingerprint import compare, mean_logprob
-from auditor.errors import EvidenceError
-from auditor.review.handedin import add_reference
+from auditor.errors import EvidenceError, Exit
 from auditor.terms import Outcome
 
 _PARSED = parse_claim(CLAIM_TEXT, "claim.yaml")
@@ -130,8 +132,8 @@ def test_log_probabilities_that_are_no_numbers_or_very_low_are_told() -> None:
     none = [one.model_copy(update={"positions": (*one.positions, Position(token="a", logprob=None))}) for one in low]
     found, _ = ask(canaries(*none))
     assert (found.outcome, found.gravity) == (Outcome.FAILS, "note")
-    assert "12 of 24 have none" in found.sentence
-    assert mean_logprob(canaries(*none)) == (-9.0, 12, 12)
+    assert "16 of 32 have none" in found.sentence
+    assert mean_logprob(canaries(*none)) == (-9.0, 16, 16)
 
 
 def test_a_fingerprint_differs_only_by_more_than_noise() -> None:
@@ -140,7 +142,7 @@ def test_a_fingerprint_differs_only_by_more_than_noise() -> None:
     other = canaries(*answered({}, shift=0.4), *answered({}, "after", shift=0.4))
     assert compare(mine, quiet).outcome == "same"
     found = compare(mine, other)
-    assert (found.outcome, found.positions, found.beyond) == ("differs", 32, 32)
+    assert (found.outcome, found.positions, found.beyond) == ("differs", 64, 64)
     assert found.worst == pytest.approx(0.4)
     assert found.noise == pytest.approx(0.05)
     assert ask(mine, quiet)[1].outcome is Outcome.HOLDS
@@ -165,30 +167,35 @@ def test_texts_that_part_are_compared_up_to_there() -> None:
         for one in answered({})
     ]
     found = compare(canaries(*answered({}), *answered({}, "after")), canaries(*other, *answered({}, "after")))
-    assert found.positions == 16
+    assert found.positions == 32
 
 
-def test_a_run_asks_a_real_server_before_and_after_and_counts_none_of_it(
-    local_plain: LocalServer, tmp_path: Path
-) -> None:
-    """SmolLM2-135M copies lists and fails sums, which is a caveat; beside itself it is the same model."""
+def run_on(server: LocalServer, folder: Path) -> audit.Result:
+    """A small run with canaries; its id is the name of the folder."""
     claim, case, data = CLAIM
     prompt = Prompt(id="p", kind="reviewer", origin="reviewer", messages=(Message(role="user", content="Count."),))
     job = Job(
         claim=claim,
         case=case,
         claim_bytes=data,
-        servers=(ServerChoice("subject", local_plain.url),),
+        servers=(ServerChoice("subject", server.url),),
         wishes=Wishes(tokens=16, repeats=1, prompts=(prompt,), suite=False),
-        run="canaries-1",
+        run=folder.name,
         started_ns=1_796_113_200_000_000_000,
         seed=5,
-        folder=tmp_path / "run",
+        folder=folder,
         command="audit run",
-        server_log=str(local_plain.log),
+        server_log=str(server.log),
         canaries=True,
     )
-    result = audit.run(job)
+    return audit.run(job)
+
+
+def test_a_run_asks_a_real_server_before_and_after_and_counts_none_of_it(
+    local_plain: LocalServer, tmp_path: Path
+) -> None:
+    """SmolLM2-135M copies lists and fails sums, which is a caveat."""
+    result = run_on(local_plain, tmp_path / "plain")
     found = RunFolder(result.folder).canaries()
     assert found is not None
     assert not any(answer.problem for answer in found.answers)
@@ -206,11 +213,45 @@ def test_a_run_asks_a_real_server_before_and_after_and_counts_none_of_it(
     assert "6 of 6 copy" in findings["canaries"].sentence
     assert findings["fingerprint"].outcome is Outcome.NOT_APPLICABLE
     assert "requests of a round" not in findings["server-log"].sentence
-    add_reference(result.folder, result.folder)
-    again = {one.id: one for one in judge_folder(result.folder).verdict.findings}
-    assert again["fingerprint"].outcome is Outcome.HOLDS
-    assert "log-probabilities are those of run canaries-1" in again["fingerprint"].sentence
     easier = [one.model_copy(update={"expected": "1"}) for one in found.asked]
     write(result.folder, "canaries.json", found.model_copy(update={"asked": tuple(easier)}).to_json())
     with pytest.raises(EvidenceError, match="other questions than were planned"):
         RunFolder(result.folder).canaries()
+
+
+def copied(run: Path, place: Path) -> Path:
+    """The same run under another id, as if it had been made elsewhere."""
+    shutil.copytree(run, place)
+    write(place, "run.json", RunFolder(run).run().model_copy(update={"run": place.name}).to_json())
+    return place
+
+
+def test_a_reference_run_is_laid_beside_a_run_by_judge(
+    local_draft: LocalServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server that drafts gives the log-probabilities of first tokens alone, and they are enough."""
+    fixed = tuple(one for one in make_canaries(5) if one.kind == "fingerprint")
+    monkeypatch.setattr(audit, "make_canaries", lambda seed: fixed)
+    run = run_on(local_draft, tmp_path / "draft").folder
+    other, third = (copied(run, tmp_path / name) for name in ("other", "third"))
+    reports = ("--reports", str(tmp_path), "--database", f"sqlite:///{tmp_path}/none.db")
+
+    def judged(reference: Path) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["judge", str(run), "--reference", str(reference), *reports])
+        return int(ended.value.code or 0), "".join(capsys.readouterr())
+
+    for _ in range(2):  # The same reference again changes nothing.
+        assert judged(other)[0] == Exit.UNDECIDED
+        found = {one.id: one for one in Verdict.from_json((run / "verdict.json").read_bytes()).findings}["fingerprint"]
+        assert found.outcome is Outcome.HOLDS
+        assert f"log-probabilities are those of run {other.name}" in found.sentence
+        assert "at 8 tokens" in found.sentence
+    code, said = judged(run)
+    assert (code, "the reference is the run itself" in said) == (Exit.USAGE, True)
+    code, said = judged(third)
+    assert (code, f"the run has the reference {other.name} already" in said) == (Exit.USAGE, True)
+    assert judge_folder(run).verdict.findings

@@ -139,7 +139,12 @@ _FINGERPRINTS = (
     "Complete the sentence: The old man sat down by the river and",
     "Write a Python function that adds two numbers.",
     "Was ist die Hauptstadt von Frankreich?",
+    "Translate to French: Good morning, my friend.",
+    "Write an SQL query that counts the rows of a table.",
+    "Which is heavier, a kilogram of iron or a kilogram of feathers?",
+    "Give three reasons to learn to swim.",
 )
+"""Eight, since a server that speculates may give the log-probabilities of first tokens alone (llama.cpp does)."""
 
 
 def is_right(canary: Canary, text: str) -> bool:
