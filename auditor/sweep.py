@@ -93,9 +93,10 @@ class Calls:
 
 
 def run(order: Order, folder: Path, state: State, calls: Calls) -> Sweep:
-    """Measure the rows that have no result yet; raises AuditError where it was interrupted or cannot go on."""
-    for recipe in order.recipes:
-        order.secrets(recipe)
+    """Measure the rows that have no result yet; raises AuditError where it was interrupted or cannot go on.
+
+    A variable that a row needs is looked for before: see `Order.secrets`.
+    """
     save(folder, state)
     for recipe in order.recipes:
         if recipe.row not in state.left:

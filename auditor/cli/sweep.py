@@ -71,10 +71,11 @@ def sweep(
     order, text = _order(matrix, only, Path(reports), nvml, database)
     for recipe in order.recipes:
         _show(recipe, out)
-        order.secrets(recipe)
     if dry_run:
         out.document({"recipes": [recipe.model_dump(mode="json") for recipe in order.recipes]})
         return Exit.OK
+    for recipe in order.recipes:
+        order.secrets(recipe)
     _agree(yes, as_json)
     _hang_up_as_interrupt()
     earlier = unfinished(order.reports, order.matrix.id, order.base)

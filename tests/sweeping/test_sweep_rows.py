@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from auditor.capture import launch as door
 from auditor.core.sweeping.result import Sweep
 from auditor.report.sweeppage import sweep_page
 
@@ -115,3 +117,38 @@ def test_a_changed_matrix_begins_only_afresh(audit: Audit, tmp_path: Path) -> No
     fresh = audit("m.yaml", "--yes", "--only", "late", "--fresh", "--json")
     assert fresh.returncode == 0, fresh.stderr
     assert list(rows_of(fresh)) == ["late"]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_leaves_no_process_and_no_result(tmp_path: Path, sign: signal.Signals) -> None:
+    (tmp_path / "m.yaml").write_text(MATRIX.replace("TAKEN", "1").replace("timeout_s: 1}", "timeout_s: 300}"))
+    command = [
+        sys.executable,
+        "-c",
+        "from auditor.cli import main; main()",
+        "sweep",
+        "m.yaml",
+        "--yes",
+        "--only",
+        "late",
+    ]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, env={**os.environ, "STUB_KEY": KEY}, text=True
+    ) as tool:
+        while not (running := _running(tmp_path)):
+            assert tool.poll() is None
+        tool.send_signal(sign)
+        assert "interrupted" in tool.communicate()[1]
+    assert tool.returncode == 130
+    assert not door.is_same(running["pid"], running["started_ns"])
+    (path,) = tmp_path.glob("reports/wrong/sweep-*/state.json")
+    state = json.loads(path.read_bytes())
+    assert (state["running"], state["rows"]) == (None, [])
+
+
+def _running(folder: Path) -> dict[str, Any] | None:
+    """The server that a sweep has started; None before."""
+    for path in folder.glob("reports/wrong/sweep-*/state.json"):
+        running: dict[str, Any] | None = json.loads(path.read_bytes())["running"]
+        return running if running and running["pid"] else None
+    return None

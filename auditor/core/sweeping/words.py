@@ -32,6 +32,8 @@ def recipe_words(recipe: Recipe) -> list[str]:
     if launch.secrets:
         lines.append(f"  secret  {', '.join(launch.secrets)}, from the environment")
     lines.append(f"  ready   {target.url or 'a free port of 127.0.0.1'}{launch.ready.path}, {launch.ready.timeout_s} s")
+    if target.key_from:
+        lines.append(f"  key     {target.key_from}, from the environment, is sent to the server")
     after = f"; first {shlex.join(launch.stop.argv)}" if launch.stop.argv else ""
     lines.append(f"  stop    {launch.stop.signal}, killed after {launch.stop.grace_s} s{after}")
     asked = ", ".join(_pairs(load.model_dump(exclude_none=True, exclude_defaults=True)))
