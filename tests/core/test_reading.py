@@ -103,6 +103,12 @@ def test_a_running_usage_that_runs_backwards_is_believed_nowhere() -> None:
     assert len({one.line.counts[rung] for rung in (Rung.EVENT_USAGE, Rung.FINAL_USAGE)}) == 2
 
 
+def test_an_event_that_claims_more_tokens_than_any_brings_is_one_line_of_the_token_log() -> None:
+    item = counted(stream(text("a", usage=usage(1)), text("b", usage=usage(10**15)), END, DONE))
+    assert [delivery.tokens for delivery in item.stream.deliveries] == [1, None]
+    assert len(list(token_lines([item]))) == 2
+
+
 def test_choices_have_running_counts_of_their_own() -> None:
     events = [text(index=i, usage=usage(n)) for n in (1, 2) for i in range(3)]
     line = line_of(*events, last(6), DONE)

@@ -15,6 +15,8 @@ ReadDetails = Callable[[dict[str, Any]], Details | None]
 
 MAX_HELD = 1 << 20
 """Bytes of an unfinished event that wait for the rest of it."""
+MOST_TOKENS = 1 << 16
+"""Tokens that one event may claim to bring: each becomes a line of the token log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,7 @@ class _Reader:
         new, self.running[choice] = running - self.running.get(choice, 0), running
         if ids is not None:
             return len(ids)
-        return new if new >= 0 else None
+        return new if 0 <= new <= MOST_TOKENS else None
 
 
 _KEPT = (
