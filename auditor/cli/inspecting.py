@@ -10,7 +10,7 @@ from auditor.cli.output import Output, json_option
 
 if TYPE_CHECKING:
     from auditor.core.inspection.inspect import Known
-    from auditor.core.inspection.record import Inspection, Misfit
+    from auditor.core.inspection.record import Inspection, Misfit, ResultInspection
 
 _EPILOG = """\b
 Examples:
@@ -21,9 +21,9 @@ Examples:
 \b
 Exit codes:
   0  inspected, whatever was found
-  1  the tool failed
+  1  the tool failed, or the run folder is damaged
   2  the file cannot be read or is no known result, or a bad claim or option"""
-_PASSED_SHOWN = 10
+_PASSED_SHOWN, _RESULTS_SHOWN = 10, 6
 _NOTHING = "Nothing was found that does not fit."
 
 
@@ -73,19 +73,35 @@ def _known(claim: str | None, row: str | None, tokenizer: str | None, database: 
 
 def _text(one: "Inspection") -> str:
     from auditor.cli.columns import wrapped
-    from auditor.core.wording import plural
+    from auditor.core.wording import listed, plural
 
     lines = wrapped(f"{one.format}: {one.name} (SHA-256 {one.sha256[:12]})")
     lines += [line for misfit in one.found for line in _misfit(misfit)]
-    for result in one.results:
+    shown = sorted(one.results, key=_weight)[:_RESULTS_SHOWN]
+    for result in shown:
         size = f"{plural(result.requests, 'request')}, {plural(result.gaps, 'gap')} between events"
         lines += ["", *wrapped(f"Result {result.name}: {size}.")]
-        lines += [line for misfit in result.found for line in _misfit(misfit)] or [
-            "  Nothing was found that does not fit."
-        ]
-        for skipped in result.not_checked:
-            lines += wrapped(f"{skipped.id}: {skipped.why}.", first="  not checked    ")
+        lines += [line for misfit in result.found for line in _misfit(misfit)] or [f"  {_NOTHING}"]
+        for why, names in _not_checked(result).items():
+            lines += wrapped(f"{listed(names)}: {why}.", first="  not checked    ")
+    if len(shown) < len(one.results):
+        lines += ["", f"{len(one.results) - len(shown):,} more results, none of them stronger; --json has them."]
     return "\n".join(lines)
+
+
+def _weight(result: "ResultInspection") -> int:
+    """0 for a contradiction, more for what is weaker."""
+    from auditor.core.inspection.record import STRENGTHS
+
+    return min((STRENGTHS.index(one.strength) for one in result.found), default=len(STRENGTHS))
+
+
+def _not_checked(result: "ResultInspection") -> dict[str, list[str]]:
+    """The checks that could not be made, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for one in result.not_checked:
+        by_reason.setdefault(one.why, []).append(one.id)
+    return by_reason
 
 
 def _misfit(misfit: "Misfit") -> list[str]:

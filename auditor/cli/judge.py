@@ -124,7 +124,7 @@ def report(run: str, markdown: bool, reports: str, as_json: bool) -> None:
 @database_option
 @json_option
 def list_runs(claim: str | None, database: str | None, as_json: bool) -> None:
-    """List the runs and imports in the database and their verdicts, the newest first."""
+    """List the runs, imports and reviews in the database and their verdicts, the newest first."""
     from dataclasses import asdict
 
     from auditor.db.store import open_store
@@ -144,7 +144,7 @@ def list_runs(claim: str | None, database: str | None, as_json: bool) -> None:
 def _say_imports(imports: Sequence[Any], out: Output) -> None:
     from auditor.cli.columns import fitted
 
-    rows: list[tuple[str, ...]] = [("IMPORT", "CLAIM", "VERDICT", "TOOL", "EVIDENCE", "FOLDER")]
+    rows: list[tuple[str, ...]] = [("IMPORT OR REVIEW", "CLAIM", "VERDICT", "OF", "EVIDENCE", "FOLDER")]
     rows += [(i.import_id, i.claim_id or "none", i.verdict or "none", i.tool, i.grade, i.folder) for i in imports]
     out.say("")
     for line in fitted(rows):

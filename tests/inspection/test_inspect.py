@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from auditor.audit import judge_folder
+from auditor.cli import main
 from auditor.core.claim.claim import parse_claim
 from auditor.core.folder import LEDGER, WIRE
 from auditor.core.imports.format import File
@@ -188,3 +189,21 @@ def test_a_run_whose_ledger_was_changed_does_not_fit(tmp_path: Path) -> None:
     (found,), _ = inspect_path(str(folder), KNOWN)
     expected = dict.fromkeys(("changed-since", "ledger-against-wire", "identity"), "contradiction")
     assert {name: strength for name, strength in strengths(found).items() if strength != "note"} == expected
+
+
+def test_the_command_prints_each_with_its_strength(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = json.loads((DATA / "imports" / "vllm" / "ngram-detailed.json").read_text())
+    every_gap(lambda gap: 0.0394)(data)
+    path = tmp_path / "made.json"
+    path.write_text(json.dumps(data))
+    for more in ((), ("--json",)):
+        with pytest.raises(SystemExit) as ended:
+            main(["inspect", str(path), *more])
+        assert not ended.value.code
+        said = capsys.readouterr().out
+        assert "gaps lies within 0 % of the median" in " ".join(said.split())
+    (found,) = json.loads(said)["inspections"]
+    assert {"gaps-even", "figure-differs"} <= {one["id"] for one in found["results"][0]["found"]}
+    with pytest.raises(SystemExit) as ended:
+        main(["inspect", str(tmp_path / "none.json")])
+    assert ended.value.code == 2

@@ -72,9 +72,14 @@ def _said_by_import(beside: tuple[Beside, ...], inspection: Inspection) -> Said:
     against = [words for name, words in broken.items() if name in ("", first.result)]
     if against and first.verdict is not VerdictKind.NOT_COMPARABLE:
         return Said(verdict=VerdictKind.INCONCLUSIVE, sentence="the file does not add up", reasons=tuple(against))
+    sentence = first.sentence
+    if len(beside) > 1 and not any(
+        one.figures or one.explanation.matches or one.is_same_model is False for one in beside
+    ):
+        sentence = f"no figure and no counting rule of its {len(beside):,} results gives {first.explanation.claim_text}"
     return Said(
         verdict=first.verdict,
-        sentence=first.sentence,
+        sentence=sentence,
         reasons=first.reasons,
         meets_own_basis=any(one.judged_on in one.explanation.matches and one.is_same_model is not False
                             for one in beside),
