@@ -3,102 +3,43 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from auditor import __version__
-from auditor.capture.access import Access, access_to
+from auditor.capture.access import Access
 from auditor.capture.asking import route_of
 from auditor.capture.connection import allow_connections
 from auditor.capture.host import host_facts
-from auditor.capture.local import LocalServer
 from auditor.capture.local_state import recall_url
 from auditor.capture.measure import INTERRUPTED, Measured, Watch, measure
 from auditor.capture.probe import probe
 from auditor.capture.recount import load_tokenizer
 from auditor.capture.striking import Striker
-from auditor.capture.telemetry import Sampler
 from auditor.core import folder as names
 from auditor.core.adapter import Adapter
 from auditor.core.address import public_url
-from auditor.core.claim.claim import Case, Claim
 from auditor.core.counting.account import Account, account_for, readers_of
 from auditor.core.counting.rounds import scrape_lines
 from auditor.core.counting.tokenlog import to_jsonl, token_log
-from auditor.core.facts import Api, RunFacts, ServerFacts
+from auditor.core.facts import RunFacts, ServerFacts
 from auditor.core.folder import RunFolder, RunRecord, is_judgeable, new_folder, write, write_pieces
-from auditor.core.hardware import HostHardware
 from auditor.core.hardware.judged import with_hardware
 from auditor.core.judging.judge import Beside, judge
-from auditor.core.judging.notlooked import Part
 from auditor.core.judging.verdict import RunSummary, Verdict
 from auditor.core.observed import FACT_NAMES
-from auditor.core.plan.making import Wishes, make_plan, make_rehearsal
+from auditor.core.plan.making import make_plan, make_rehearsal
 from auditor.core.plan.plan import Plan
 from auditor.core.record import canonical_json, sha256
 from auditor.core.validity.canaries import digest_of, make_canaries
 from auditor.errors import AuditError, EvidenceError, InterruptedRunError, ServerError, UsageError
+from auditor.job import Job
 from auditor.reference.traps import bundled_traps
 from auditor.report.page import write_report
 from auditor.review.runlog import LogTail
 from auditor.servers import load_adapters
-
-
-@dataclass(frozen=True, slots=True)
-class ServerChoice:
-    """A server to measure."""
-
-    key: str
-    url: str = field(repr=False)
-    """Its address, with user and password where it wants them."""
-    launched: LocalServer | None = None
-    """The embedded server behind it, where this tool started it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One audit, as asked for."""
-
-    claim: Claim
-    case: Case
-    claim_bytes: bytes
-    servers: tuple[ServerChoice, ...]
-    """The subject first; then, with it, servers without speculation or other extras."""
-    wishes: Wishes
-    run: str
-    """Id of the run."""
-    started_ns: int
-    """Since the epoch."""
-    seed: int
-    folder: Path
-    command: str
-    api_key: str | None = field(default=None, repr=False)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    """What else must never be written down."""
-    api: Api = "chat"
-    model: str | None = None
-    kind: str | None = None
-    tokenizer: str | None = None
-    other_tokenizer: str | None = None
-    """One that is not the model's, to see whether a number was counted with it."""
-    server_log: str | None = None
-    """The subject's own log: a file, or `-`; by default that of an embedded server."""
-    hardware: HostHardware | None = None
-    """The GPUs of the subject's machine."""
-    sampler: Sampler | None = field(default=None, repr=False)
-    """What samples them while the run is measured."""
-    canaries: bool = False
-    """Whether questions with known answers are asked before and after."""
-    without: frozenset[Part] = frozenset()
-    """Parts that are switched off."""
-    left_out: Mapping[Part, str] = field(default_factory=dict)
-    """Parts that are switched off or were not asked for, and by what."""
-
-    def access(self) -> dict[str, Access]:
-        """How each server is reached; raises UsageError."""
-        return {choice.key: access_to(choice.url, api_key=self.api_key) for choice in self.servers}
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from auditor.core.sweeping.matrix import Embedded, Matrix, Recipe
 from auditor.core.sweeping.result import RowResult, Started, State, Sweep, failed_row, judged_row, sweep_of
 from auditor.core.sweeping.words import log_name, markdown, telling_lines
 from auditor.errors import AuditError, InterruptedRunError, UsageError
+from auditor.job import Job, ServerChoice
 from auditor.report.sweeppage import sweep_page
 
 GONE_S = 1.0
@@ -240,17 +241,17 @@ class _Row:
         data = Striker(self._secrets).in_bytes(b"\n".join(door.log_pieces(self._path)))
         return telling_lines(data.decode("utf-8", "replace"))
 
-    def _job(self, server: _Server) -> audit.Job:
+    def _job(self, server: _Server) -> Job:
         order, recipe, begun = self._order, self._recipe, self._calls.begin()
         load, target = recipe.load, recipe.server
         tokenizer = target.tokenizer
         if tokenizer and (order.base / tokenizer).exists():
             tokenizer = str(order.base / tokenizer)
-        return audit.Job(
+        return Job(
             claim=order.claim,
             case=self._case,
             claim_bytes=order.claim_bytes,
-            servers=(audit.ServerChoice("subject", server.url, server.local),),
+            servers=(ServerChoice("subject", server.url, server.local),),
             wishes=_wishes(recipe),
             run=begun.id,
             started_ns=begun.started_ns,

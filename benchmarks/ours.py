@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import click
 import numpy as np
 
-from auditor.audit import Job, ServerChoice, adapters_of, look
+from auditor.audit import adapters_of, look
 from auditor.capture import measure as measuring
 from auditor.capture import wirelog
 from auditor.capture.connection import allow_connections
@@ -33,6 +33,7 @@ from auditor.core.facts import RunFacts
 from auditor.core.plan.making import Wishes
 from auditor.core.plan.plan import Plan, Round
 from auditor.core.wire.log import Kind, WireScan
+from auditor.job import Job, ServerChoice
 from benchmarks.machine import Cores
 
 CLAIM = """schema: 1

@@ -16,8 +16,8 @@ from auditor.cli.runparts import hardware_of, left_out, parts_options, sampler_o
 from auditor.errors import UsageError
 
 if TYPE_CHECKING:
-    from auditor.audit import Job
     from auditor.core.challenge.challenge import Challenge
+    from auditor.job import Job
     from auditor.publish.challenges import Asked
 
 EPILOG = """\b
@@ -118,10 +118,10 @@ def _refuse(asked: "Asked", path: str, trusted: set[str], now_ns: int) -> None:
 
 def _job(asked: "Asked", path: str, options: dict[str, Any], started_ns: int) -> "Job":
     """The audit that the challenge asks for."""
-    from auditor.audit import Job, ServerChoice
     from auditor.core.address import public_url
     from auditor.core.challenge.answered import ONE_SERVER
     from auditor.core.claim.claim import parse_claim
+    from auditor.job import Job, ServerChoice
 
     if options["check_text"]:
         raise UsageError("--check-text needs a second server", remedy="leave it out: an answer is of one server")

@@ -84,6 +84,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
     from auditor.cli.claimfile import find_claim
     from auditor.cli.progress import Display
     from auditor.index import index_run
+    from auditor.job import Job
     from auditor.report.text import terminal
 
     out = Output(as_json)
@@ -100,7 +101,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
     with ExitStack() as stack:
         servers = _servers(options, case.server.url, stack, out)
         is_embedded = servers[0].launched is not None
-        job = audit.Job(
+        job = Job(
             claim=parsed,
             case=case,
             claim_bytes=text.encode(),
@@ -138,7 +139,7 @@ def run(claim: str, database: str | None, as_json: bool, dry_run: bool, **option
 
 def _servers(options: dict[str, Any], claimed: str | None, stack: ExitStack, out: Output) -> Any:
     """The servers to measure; starts the embedded ones where none was given."""
-    from auditor.audit import ServerChoice
+    from auditor.job import ServerChoice
 
     url = options["server"] or claimed
     if url:

@@ -203,17 +203,18 @@ def test_a_run_folder_that_exists_is_left_alone(tmp_path, model, monkeypatch):
     from auditor.core.claim.claim import parse_claim
     from auditor.core.plan.making import Wishes
     from auditor.errors import UsageError
+    from auditor.job import Job, ServerChoice
 
     text = b"schema: 1\nid: small\ntitle: A small claim\n"
     claim = parse_claim(text.decode(), "claim.yaml")
     folder = tmp_path / "taken"
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
-    job = audit.Job(
+    job = Job(
         claim=claim,
         case=claim.case(None),
         claim_bytes=text,
-        servers=(audit.ServerChoice("subject", model().url),),
+        servers=(ServerChoice("subject", model().url),),
         wishes=Wishes(),
         run="r1",
         started_ns=1,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rawserver import LAST_CHUNK, STREAM_HEAD, Peer, chunked, delta, event, last, plain, raw_server
 
-from auditor.audit import Job, ServerChoice, adapters_of, look
+from auditor.audit import adapters_of, look
 from auditor.capture.measure import measure
 from auditor.capture.striking import Striker
 from auditor.core import folder as names
@@ -17,6 +17,7 @@ from auditor.core.counting.evidence import Evidence, assemble
 from auditor.core.plan.making import Wishes
 from auditor.core.plan.plan import Cell, Plan, due_ns
 from auditor.core.wire.log import read_wire
+from auditor.job import Job, ServerChoice
 
 CLAIM = "schema: 1\nid: small\ntitle: A small claim\nreported: {value: 100}\n"
 LENGTH, REQUESTS = 7, 12

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from auditor.audit import Job, Result, ServerChoice, plan_only
+from auditor.audit import Result, plan_only
 from auditor.audit import run as audit_run
 from auditor.capture.local import LocalServer, local_settings, start_local
 from auditor.core.claim.claim import parse_claim
@@ -16,6 +16,7 @@ from auditor.core.judging.verdict import Finding
 from auditor.core.plan.making import Wishes
 from auditor.core.plan.prompts import Message, Prompt
 from auditor.errors import UsageError
+from auditor.job import Job, ServerChoice
 from auditor.terms import Outcome, VerdictKind
 
 CLAIM = "schema: 1\nid: small\ntitle: A small claim\nreported: {value: 100, basis: decode, streams: 1}\n"

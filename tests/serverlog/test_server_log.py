@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from auditor import audit
-from auditor.audit import Job, Result, ServerChoice, judge_folder
+from auditor.audit import Result, judge_folder
 from auditor.capture.local import LocalServer, local_settings, start_local
 from auditor.capture.striking import Striker
 from auditor.core.claim.claim import parse_claim
@@ -20,6 +20,7 @@ from auditor.core.judging.verdict import Finding
 from auditor.core.plan.making import Wishes
 from auditor.core.plan.prompts import Message, Prompt
 from auditor.errors import EvidenceError, UsageError
+from auditor.job import Job, ServerChoice
 from auditor.review import runlog
 from auditor.review.handedin import add_server_log
 from auditor.review.runlog import Border, LogTail, keep

@@ -11,7 +11,7 @@ import pytest
 from engines import PROMPT_TOKENS, WIDTH, Answer, Dialect, Engine, generate, handler
 from rawserver import raw_server
 
-from auditor.audit import Job, ServerChoice, adapters_of, look, run
+from auditor.audit import adapters_of, look, run
 from auditor.capture.local import LocalServer
 from auditor.capture.measure import measure
 from auditor.capture.striking import Striker
@@ -26,6 +26,7 @@ from auditor.core.plan.plan import Plan
 from auditor.core.plan.prompts import Message, Prompt
 from auditor.core.wire.log import read_wire
 from auditor.errors import UsageError
+from auditor.job import Job, ServerChoice
 from auditor.servers import load_adapters
 
 CLAIM = "schema: 1\nid: small\ntitle: A small claim\nreported: {value: 100, basis: decode, streams: 1}\n"

@@ -8,7 +8,7 @@ import pytest
 from runs import CLAIM_TEXT, Cells, account, facts_of, plan_of, recording
 
 from auditor import audit
-from auditor.audit import Job, ServerChoice, judge_folder
+from auditor.audit import judge_folder
 from auditor.capture.local import LocalServer
 from auditor.cli.root import main
 from auditor.core.checks.base import Answer, Context
@@ -30,6 +30,7 @@ from auditor.core.validity.canaries import (
 )
 from auditor.core.validity.fingerprint import compare, mean_logprob
 from auditor.errors import EvidenceError, Exit
+from auditor.job import Job, ServerChoice
 from auditor.terms import Outcome
 
 _PARSED = parse_claim(CLAIM_TEXT, "claim.yaml")
