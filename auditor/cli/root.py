@@ -42,7 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("auditor.cli.init:init", "Draft a claim file from a post or a few questions."),
     "servers": ("auditor.cli.servers:servers", "List the kinds of server that are known, and what each tells."),
     "local": ("auditor.cli.local:local", "Start, stop and look at the embedded server."),
-    "db": ("auditor.cli.db:db", "Create, upgrade and look at the database."),
+    "db": ("auditor.cli.db:db", "Create, upgrade, export and import the database."),
 }
 """Name, where it lives, and its line in the help."""
 
