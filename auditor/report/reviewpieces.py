@@ -161,8 +161,8 @@ def _agreement(piece: LogPiece) -> list[tuple[str, str]]:
     found = piece.reading.identity
     if found is None or not found.checked:
         return []
-    states = ", ".join(f"{count:,} {state}" for state, count in found.states.items())
-    return [("Agreement of its lines", f"{found.rule}: of {found.checked:,} lines {states}")]
+    states = ", ".join(f"{state} {count:,}" for state, count in found.states.items())
+    return [("Agreement of its lines", f"{found.rule}: {found.checked:,} lines: {states}")]
 
 
 def fork_section(piece: ForkPiece, number: int) -> Section:
@@ -180,9 +180,7 @@ def fork_section(piece: ForkPiece, number: int) -> Section:
         blocks.append(Block(table=classes, summary=f"{plural(piece.lines, 'changed line')} by class"))
     which = {True: "this commit", False: "another commit", None: "no commit"}[piece.is_claimed]
     lead = f"Commit {piece.head[:12]}, {plural(piece.ahead, 'commit')} of its own, beside "
-    lead += (
-        f"{one_line(piece.upstream or 'its own upstream', 120)} at {(piece.base or '')[:12]}. The claim names {which}."
-    )
+    lead += f"{one_line(piece.upstream or 'its own repository', 120)} at {(piece.base or '')[:12]}. The claim names {which}."
     return Section(f"fork-{number}", f"Fork: {one_line(piece.name, 80)}", (lead, *piece.notes), tuple(blocks))
 
 
@@ -190,7 +188,7 @@ def _lines(answer: Answer) -> Block:
     found = answer.sure if answer.sure.lines else answer.hints
     rows = tuple(cells(_place(line), _code(line)) for line in found.lines[:_LINES])
     words = f"{answer.ask} {plural(min(len(found.lines), _LINES), 'line')} of {found.count:,}"
-    return Block(table=Table(words, columns("file", "line"), rows), summary=words)
+    return Block(table=Table("Changed lines", columns("file", "line"), rows), summary=words)
 
 
 def _place(line: Line) -> Cell:
