@@ -127,8 +127,11 @@ def bases(rows: list[dict[str, Any]], width: int, options: dict[str, Any]) -> An
     axis = alt.Axis(title=title, values=_ticks(least, most, width), format=",~g")
     layers = _points(_cut(rows, "label", 76 if width == WIDE else 68), "label", axis, scale, width)
     if options["low"]:
-        claim = _data([{"low": options["low"], "high": options["high"]}]).mark_rect(color=COLORS["claim"], opacity=0.35)
-        layers = claim.encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q") + layers
+        band = _data([{"low": options["low"], "high": options["high"]}])
+        x = alt.X("low:Q", scale=scale, axis=axis)
+        if options["low"] == options["high"]:
+            return band.mark_rule(color=COLORS["ink"]).encode(x=x) + layers
+        layers = band.mark_rect(color=COLORS["claim"], opacity=0.35).encode(x=x, x2="high:Q") + layers
     return layers
 
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -36,9 +37,9 @@ def cut(one: Recording) -> Recording:
     return replace(one, reads=one.reads[: len(one.reads) // 2], how="eof")
 
 
-def run_of(folder: Path, cells: Cells, name: str, **fields: object) -> Path:
+def run_of(folder: Path, cells: Cells, name: str, **fields: Any) -> Path:
     """A run folder with an id of its own."""
-    made = make_run(folder / name, cells, **fields)  # type: ignore[arg-type]
+    made = make_run(folder / name, cells, **fields)
     record = json.loads((made / "run.json").read_text())
     (made / "run.json").write_text(json.dumps({**record, "run": name}))
     return made
@@ -48,11 +49,11 @@ def audit(*words: object) -> Result:
     return CliRunner().invoke(root, ["compare", *map(str, words)], standalone_mode=False, catch_exceptions=False)
 
 
-def compared(*words: object) -> dict:
+def compared(*words: object) -> Any:
     return json.loads(audit(*words, "--json").stdout)
 
 
-def headline(document: dict, pair: int = 0) -> dict:
+def headline(document: Any, pair: int = 0) -> Any:
     return document["pairs"][pair]["differences"][0]
 
 
@@ -221,3 +222,16 @@ def test_markdown_is_a_table_with_its_sentence(pair: Path) -> None:
     text = audit(pair, "--markdown").stdout
     assert "**B is faster than A" in text
     assert "| decode rate of one stream |" in text
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_the_page_fits_the_screen(browser: Any, tmp_path: Path, pair: Path, width: int) -> None:
+    audit(pair, "--out", tmp_path / "page.html")
+    page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "page.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert asked == [(tmp_path / "page.html").as_uri()]
+    page.context.close()

@@ -1,6 +1,6 @@
 """By how much two sides differ: t on the logarithms of repeats, several comparisons held to 5 % together by Holm.
 
-Decided: the repeat is the unit, and no bootstrap (docs/decisions/0004-comparisons.md).
+Decided: the repeat is the unit, and no bootstrap (docs/decisions/0005-comparisons.md).
 """
 
 import math
