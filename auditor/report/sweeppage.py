@@ -92,7 +92,8 @@ def _mark(one: RowResult) -> str:
 
 
 def _ladder(one: RowResult) -> Block:
-    heads = [f"#{head.lower()}" for head in LADDER_HEADS]
+    first, *others = (head.lower() for head in LADDER_HEADS)
+    heads = [first, *(f"#{head}" for head in others)]
     table = Table(f"{one.row}, by streams", columns(*heads), tuple(cells(*line) for line in ladder_of(one)))
     return Block(heading=one.row, table=table, note=f"Knee {one.knee.sentence}." if one.knee else "")
 
