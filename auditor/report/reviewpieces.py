@@ -180,7 +180,8 @@ def fork_section(piece: ForkPiece, number: int) -> Section:
         blocks.append(Block(table=classes, summary=f"{plural(piece.lines, 'changed line')} by class"))
     which = {True: "this commit", False: "another commit", None: "no commit"}[piece.is_claimed]
     lead = f"Commit {piece.head[:12]}, {plural(piece.ahead, 'commit')} of its own, beside "
-    lead += f"{one_line(piece.upstream or 'its own repository', 120)} at {(piece.base or '')[:12]}. The claim names {which}."
+    beside = one_line(piece.upstream or "its own repository", 120)
+    lead += f"{beside} at {(piece.base or '')[:12]}. The claim names {which}."
     return Section(f"fork-{number}", f"Fork: {one_line(piece.name, 80)}", (lead, *piece.notes), tuple(blocks))
 
 
