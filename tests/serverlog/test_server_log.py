@@ -89,7 +89,7 @@ def test_facts_that_no_endpoint_tells_come_from_the_log_with_their_line(honest: 
     assert timeline is not None
     fact = timeline.log.facts["speculation"]
     assert (fact.value, str(fact.source).startswith("server log line ")) == (True, True)
-    assert "speculation True (server log line" in finding(honest, "server-log-facts").sentence
+    assert "speculation on (server log line" in finding(honest, "server-log-facts").sentence
     assert finding(honest, "honest-acceptance").outcome is not Outcome.FAILS
 
 

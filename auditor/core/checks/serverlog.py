@@ -6,6 +6,7 @@ from auditor.core.checks.base import Answer, Context, fails, holds, not_availabl
 from auditor.core.counting.ledger import RoundLedger
 from auditor.core.enginelogs import Interval, Scope
 from auditor.core.facts import FactName
+from auditor.core.judging.compare import text_of
 from auditor.core.wording import figure, plural
 from auditor.terms import Outcome
 
@@ -77,9 +78,9 @@ def log_facts(c: Context) -> Answer:
     for name in compared:
         said, fact = log.facts[name], server.facts.get(name)
         if fact is not None and fact.value is not None and fact.value != said.value:
-            words = f"{name} is {said.value} ({said.source}) and {fact.value} ({fact.source})"
+            words = f"{name} is {text_of(said.value)} ({said.source}) and {text_of(fact.value)} ({fact.source})"
             return fails(words, "the log may be of another start, or of another server")
-    told = ", ".join(f"{name} {fact.value} ({fact.source})" for name, fact in sorted(log.facts.items()))
+    told = ", ".join(f"{name} {text_of(fact.value)} ({fact.source})" for name, fact in sorted(log.facts.items()))
     if not told:
         return not_available("the server's log holds no start lines of a known shape")
     return holds(f"from the server's log: {told}")

@@ -3,7 +3,7 @@
 from auditor.core.checks.base import Answer, Context, fails, holds, not_available
 from auditor.core.facts import FactName
 from auditor.core.judging.textcheck import COMPARED, LEAST_NOISE, TextCheck, check_text
-from auditor.core.wording import figure
+from auditor.core.wording import figure, plural
 from auditor.terms import Outcome
 
 _SAME: tuple[FactName, ...] = ("model", "quantisation")
@@ -36,7 +36,7 @@ def greedy_text(c: Context) -> Answer:
         return Answer(Outcome.NOT_APPLICABLE, "no server without speculation was measured beside it")
     differing = sum(one != other for one, other in pairs)
     if not differing:
-        return holds(f"all {len(pairs)} texts are those of the server without speculation")
+        return holds(f"no text of {plural(len(pairs), 'answer')} differs from that of the server without speculation")
     words = f"{differing} of {len(pairs)} texts differ from those without speculation; near ties alone do that too"
     return not_available(words, "--check-text measures whether by more than noise", "note")
 
