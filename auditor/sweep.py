@@ -8,7 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -99,6 +99,9 @@ def run(order: Order, folder: Path, state: State, calls: Calls) -> Sweep:
     A variable that a row needs is looked for before: see `Order.secrets`.
     """
     save(folder, state)
+    secrets = [secret for recipe in order.recipes for secret in order.secrets(recipe)]
+    for log in folder.glob("logs/*.log"):  # of a row during which the tool was killed
+        _strike(log, secrets)
     for recipe in order.recipes:
         if recipe.row not in state.left:
             continue
@@ -150,7 +153,7 @@ class _Row:
         except LaunchError as error:
             return self._failed(error)
         finally:
-            self._strike_log()
+            _strike(self._path, self._secrets)
 
     @contextmanager
     def _running(self) -> Iterator[_Server]:
@@ -272,15 +275,17 @@ class _Row:
             left_out=_left_out(order, recipe),
         )
 
-    def _strike_log(self) -> None:
-        """Take the secrets out of the whole log, which stays in the folder of the sweep."""
-        striker = Striker(self._secrets)
-        if not striker.has_secrets or not self._path.exists():
-            return
-        part = self._path.with_suffix(".part")
-        with self._path.open("rb") as whole, part.open("wb") as struck:
-            struck.writelines(striker.in_bytes(line) for line in whole)
-        os.replace(part, self._path)
+
+def _strike(log: Path, secrets: Sequence[str]) -> None:
+    """Take the secrets out of a whole log, which stays in the folder of the sweep."""
+    striker = Striker(secrets)
+    if not striker.has_secrets or not log.exists():
+        return
+    part = log.with_suffix(".part")
+    part.touch(mode=0o600)
+    with log.open("rb") as whole, part.open("wb") as struck:
+        struck.writelines(striker.in_bytes(line) for line in whole)
+    os.replace(part, log)
 
 
 def _settings(embedded: Embedded, base: Path, port: int) -> LocalSettings:

@@ -71,6 +71,7 @@ def start(command: Command, mark: str) -> "subprocess.Popen[bytes]":
     """Start a server; raises LaunchError where it cannot be."""
     command.log.parent.mkdir(parents=True, exist_ok=True)
     try:
+        command.log.touch(mode=0o600)  # until it is struck it may hold secrets
         with command.log.open("wb") as sink:
             return subprocess.Popen(
                 command.argv,
@@ -136,7 +137,17 @@ def running(one: Started, *, is_own: bool = False) -> list[psutil.Process]:
     `is_own` says that this process started it: then its group cannot have become another's.
     """
     has_group = one.pid is not None and (is_own or is_same(one.pid, one.started_ns))
-    return [process for process in psutil.process_iter() if _is_of(process, one, has_group=has_group)]
+    found = [process for process in psutil.process_iter() if _is_of(process, one, has_group=has_group)]
+    below = [child for process in found for child in _below(process)]
+    return list(dict.fromkeys([*found, *below]))
+
+
+def _below(process: psutil.Process) -> list[psutil.Process]:
+    """What a process started that runs, also where it left the group and cleared its environment."""
+    try:
+        return [child for child in process.children(recursive=True) if _lives(child)]
+    except psutil.Error:
+        return []
 
 
 def _is_of(process: psutil.Process, one: Started, *, has_group: bool) -> bool:
@@ -155,13 +166,15 @@ def stop(one: Started, *, is_own: bool = False, env: Mapping[str, str] | None = 
 
     An interruption while it has its grace ends the grace, and not the stopping.
     """
+    known = running(one, is_own=is_own)
     try:
         _run(one.stop.argv, env, cwd)
-        _end(running(one, is_own=is_own), one.stop.signal, one.stop.grace_s)
+        _end(known, one.stop.signal, one.stop.grace_s)
     finally:
         for _ in range(3):  # one that starts others while it is ended
-            _end(running(one, is_own=is_own), "SIGKILL", KILL_S)
-    left = running(one, is_own=is_own)
+            known = list(dict.fromkeys([*known, *running(one, is_own=is_own)]))
+            _end(known, "SIGKILL", KILL_S)
+    left = [process for process in known if _lives(process)]
     if left:
         numbers = " ".join(str(process.pid) for process in left)
         raise ServerError(

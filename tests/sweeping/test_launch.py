@@ -17,11 +17,11 @@ from auditor.errors import EvidenceError, UsageError
 FAMILY = """
 import os, signal, subprocess, sys
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-own = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+own = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True, env={})
 print(os.getpid(), own.pid, flush=True)
 own.wait()
 """
-"""A process that ignores SIGTERM, with a child in a session of its own."""
+"""A process that ignores SIGTERM, with a child in a session of its own that has no mark."""
 MATRIX = "schema: 1\nid: m\ntitle: M\nlaunch: {argv: [x]}\nrows: [{id: a}, {id: b}]\n"
 
 

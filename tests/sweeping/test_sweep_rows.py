@@ -119,7 +119,7 @@ def test_a_changed_matrix_begins_only_afresh(audit: Audit, tmp_path: Path) -> No
     assert list(rows_of(fresh)) == ["late"]
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGHUP])
 def test_an_interruption_leaves_no_process_and_no_result(tmp_path: Path, sign: signal.Signals) -> None:
     (tmp_path / "m.yaml").write_text(MATRIX.replace("TAKEN", "1").replace("timeout_s: 1}", "timeout_s: 300}"))
     command = [
