@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from auditor.cli.judge import reports_option, run_folder
-from auditor.cli.output import Output, json_option
-from auditor.errors import AuditError, Exit, UsageError
+from auditor.cli.output import Output, json_option, write_page
+from auditor.errors import Exit, UsageError
 
 _EPILOG = """\b
 Examples:
@@ -75,7 +75,7 @@ def compare(
     shown = visible(comparison)
     output.say(as_markdown(shown) if markdown else comparison_text(shown))
     if out is not None:
-        _write(out, comparison_page(shown, found))
+        write_page(out, comparison_page(shown, found))
         output.say(f"\nPage: {out}")
     output.document(comparison.model_dump(mode="json"))
     return Exit.OK if comparison.is_comparable else Exit.UNDECIDED
@@ -92,10 +92,3 @@ def _known(headline: str, compared: tuple[str, ...]) -> None:
     for name in compared:
         if name.lower() not in {field.lower() for field in fields}:
             raise UsageError(f"--of: there is no field {name}", remedy=f"give one of {', '.join(fields)}")
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        path.write_text(page, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise AuditError(getattr(error, "strerror", None) or str(error), where=str(path)) from None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from auditor.cli.columns import Row, table, wrapped
 from auditor.core.comparing import words
 from auditor.core.comparing.record import Comparison, Pair
-from auditor.report.comparisonshown import difference_row, pair_title, prompt_words, side_words
+from auditor.report.comparisonshown import difference_row, held_words, pair_title, prompt_words, side_words
 from auditor.report.shown import one_line
 
 
@@ -25,8 +25,8 @@ def _pair(comparison: Comparison, pair: Pair) -> Iterator[str]:
     for note in pair.notes:
         yield from wrapped(one_line(note), "  - ", "    ")
     yield f"  {pair_title(pair)}"
-    rows: list[Row] = [("", pair.one, pair.other, f"{pair.other} / {pair.one}", "95 % interval", "")]
-    rows += [difference_row(found) for found in pair.differences]
+    rows: list[Row] = [("", pair.one, pair.other, f"{pair.other} / {pair.one}", "95 % interval", "", "")]
+    rows += [(*difference_row(found), held_words(found)) for found in pair.differences]
     yield from table(rows, right=(1, 2, 3))
     if len(pair.by_prompt) > 1:
         yield from wrapped(prompt_words(pair), "  ", "  ")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from auditor.cli.output import Output, json_option
-from auditor.errors import AuditError, Exit, UsageError
+from auditor.cli.output import Output, json_option, write_page
+from auditor.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from auditor.reference.forkrules import RuleFile
@@ -59,7 +59,7 @@ def fork(
     if out is not None:
         from auditor.report.forkpage import fork_page
 
-        _write(out, fork_page(review))
+        write_page(out, fork_page(review))
         output.say(f"\nPage: {out}")
     output.document(review.model_dump(mode="json"))
     return Exit.OK if is_sure(review.history) else Exit.UNDECIDED
@@ -79,10 +79,3 @@ def _rules(files: tuple[str, ...]) -> "RuleFile":
             raise UsageError(f"cannot be read: {reason}", where=file, remedy="give a file of rules") from None
         rules = rules.with_more(parse_fork_rules(data, file))
     return rules
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        path.write_text(page, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise AuditError(getattr(error, "strerror", None) or str(error), where=str(path)) from None

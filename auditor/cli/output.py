@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -45,6 +46,14 @@ class Output:
         if self.as_json:
             data = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
             sys.stdout.write(data.decode() + "\n")
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page where the user wants it; raises AuditError."""
+    try:
+        path.write_text(page, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise AuditError(getattr(error, "strerror", None) or str(error), where=str(path)) from None
 
 
 def report_error(error: AuditError, code: Exit, *, as_json: bool, is_said: bool = False) -> None:

@@ -8,7 +8,7 @@ from auditor.core.comparing.record import Comparison, Difference, Pair
 from auditor.core.comparing.side import Run
 from auditor.core.wording import plural
 from auditor.report.comparisoncharts import charts_sections
-from auditor.report.comparisonshown import difference_row, pair_title, prompt_words, side_words
+from auditor.report.comparisonshown import difference_row, held_words, pair_title, prompt_words, side_words
 from auditor.report.page import render
 from auditor.report.shown import NOT_KNOWN, figure
 from auditor.report.views import Block, Cell, Chart, Head, ReportView, Section, Table, Tile, cells, columns
@@ -81,7 +81,7 @@ def _difference(number: int, pair: Pair) -> Section:
     rows = []
     for found in pair.differences:
         *texts, outcome = difference_row(found)
-        rows.append(cells(*texts, Cell(outcome, mark=_MARKS[found.outcome])))
+        rows.append(cells(*texts, Cell(outcome, held_words(found), _MARKS[found.outcome])))
     blocks = [Block(chart=_ratios(number, pair))] if pair.differences else []
     blocks.append(Block(table=Table(pair_title(pair), heads, tuple(rows))))
     blocks += [

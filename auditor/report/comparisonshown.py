@@ -1,5 +1,6 @@
 """How sides, pairs and differences are put into a line; shared by the page and the texts."""
 
+from auditor.core.comparing.effect import ALPHA
 from auditor.core.comparing.record import Difference, Pair
 from auditor.core.comparing.side import SideSummary
 from auditor.core.stats import Estimate
@@ -33,6 +34,15 @@ def difference_row(found: Difference) -> tuple[str, ...]:
         _interval(found.ratio),
         found.outcome,
     )
+
+
+def held_words(found: Difference) -> str:
+    """Why nothing is shown though the interval leaves out 1; empty where that is not so."""
+    if found.outcome != "none shown" or found.p is None or found.p > ALPHA or found.adjusted is None:
+        return ""
+    if found.adjusted > ALPHA:
+        return f"p = {figure(found.adjusted, (ALPHA,), 2)} by Holm"
+    return "within what repeats went apart"
 
 
 def _interval(ratio: Estimate) -> str:

@@ -2,7 +2,7 @@
 
 from auditor.core.comparing import words
 from auditor.core.comparing.record import Comparison, Pair
-from auditor.report.comparisonshown import difference_row, pair_title, side_words
+from auditor.report.comparisonshown import difference_row, held_words, pair_title, side_words
 from auditor.report.text import safe
 
 _MOST = 400
@@ -22,6 +22,8 @@ def _pair(comparison: Comparison, pair: Pair) -> list[str]:
     lines += [f"- {safe(note, _MOST)}" for note in pair.notes]
     lines += ["", f"| | {pair.one} | {pair.other} | {pair.other} / {pair.one} | 95 % interval | |"]
     lines.append("|---|---:|---:|---:|---|---|")
-    lines += [f"| {' | '.join(difference_row(found))} |" for found in pair.differences]
+    for found in pair.differences:
+        *texts, outcome = difference_row(found)
+        lines.append(f"| {' | '.join(texts)} | {outcome} {held_words(found)} |")
     reaches = [found.reach for found in pair.differences if found.reach is not None]
     return lines + [line for reach in reaches for line in ("", words.reach(reach))]

@@ -195,6 +195,21 @@ def test_what_cannot_be_compared_is_one_line(
     assert shown.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--server", "http://127.0.0.1:9", "--beside", "http://127.0.0.1:9"], "--beside is the same server"),
+        (["--beside", "http://127.0.0.1:9"], "--beside needs --server"),
+    ],
+)
+def test_a_server_beside_needs_another(
+    tmp_path: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "claim.yaml").write_text(CLAIM_TEXT)
+    assert _run(["run", str(tmp_path / "claim.yaml"), *words]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_loads_that_differ_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path, Cells(subject=rounds()), "alone")
     assert _run(["compare", str(run)]) == 2

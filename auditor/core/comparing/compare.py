@@ -192,13 +192,11 @@ def _difference(
 
 
 def _ratio(raw: Raw) -> Estimate:
-    effect, n = raw.effect, len(raw.ones)
-    if isinstance(effect, str):
-        pairs = zip(raw.ones, raw.others, strict=True)
-        return Estimate(value=ratio_estimate([b / a for a, b in pairs]).value, n=n, reason=effect)
-    low, high = effect.interval
-    middle = ratio_estimate([b / a for a, b in zip(raw.ones, raw.others, strict=True)]).value
-    return Estimate(value=middle, low=six(low), high=six(high), n=n)
+    found = ratio_estimate([b / a for a, b in zip(raw.ones, raw.others, strict=True)])
+    if isinstance(raw.effect, str):
+        return Estimate(value=found.value, n=found.n, reason=raw.effect)
+    low, high = raw.effect.interval
+    return found.model_copy(update={"low": six(low), "high": six(high)})
 
 
 def _reach(effect: Effect, alpha: float) -> Reach:
