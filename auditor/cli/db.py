@@ -156,7 +156,7 @@ def export(path: str, database: str | None, as_json: bool) -> None:
 Exit codes:
   0  every row is in the database, or all but those in conflict with --skip-conflicts
   1  there are conflicts and nothing was imported, or the database cannot be used
-  2  usage: a bad address or option, or PATH is no export, was changed or is from another version""",
+  2  usage: a bad address or option, or PATH is no export, was changed or is from a newer version""",
 )
 @click.argument("path", metavar="PATH")
 @click.option("--skip-conflicts", is_flag=True, help="Import the rest where rows are in conflict.")

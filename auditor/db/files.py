@@ -129,24 +129,34 @@ def _line(row: Row) -> bytes:
     return json.dumps(row, sort_keys=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
-class Export:
-    """Files that `write_export` wrote, or that say so; raises UsageError, with the line, for what it cannot have."""
+def read_manifest(path: Path) -> Manifest:
+    """The first line of exported files; raises UsageError for what is none."""
+    first = _first(path)
+    with _reading(first) as file:
+        line = file.readline(1 << 20)
+    try:
+        found = Manifest.from_json(line)
+    except ValidationError:
+        raise UsageError("is no export of a database that this version reads", where=str(first)) from None
+    if found.line() != line:
+        raise UsageError("its first line is not as this tool writes it", where=str(first), remedy="export again")
+    return found
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+
+class Export:
+    """Files that `write_export` wrote, or that say so; raises UsageError, with the line, for what it cannot have.
+
+    `tables` are those of the revision that the manifest names.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, tables: Mapping[str, Table] = TABLES) -> None:
+        self.path, self.manifest, self.tables = path, manifest, tables
         self._is_folder = path.is_dir()
-        first = path / MANIFEST if self._is_folder else path
-        with _reading(first) as file:
-            line = file.readline(1 << 20)
-        try:
-            self.manifest = Manifest.from_json(line)
-        except ValidationError:
-            raise UsageError("is no export of a database that this version reads", where=str(first)) from None
-        self._check_tables(line)
+        self._check_sizes()
 
     def rows(self, table: str) -> Iterator[Row]:
         """The rows of a table in the order of their key; what they are is known once the last was read."""
-        listed, checked = self.manifest.tables[table], TABLES[table]
+        listed, checked = self.manifest.tables[table], self.tables[table]
         digest, left, last = hashlib.sha256(), listed.bytes, ()
         keys = [key.name for key in checked.primary_key.columns]
         start, lines = self._start(table)
@@ -169,23 +179,16 @@ class Export:
                 remedy="export again, or fetch the files again",
             )  # fmt: skip
 
-    def _check_tables(self, line: bytes) -> None:
-        where, found = str(self.path), self.manifest
-        if found.revision != REVISION:
-            what = f"was written at revision {found.revision}, this version writes {REVISION}"
-            remedy = (
-                "upgrade the auditor"
-                if found.revision > REVISION
-                else "import it with the version that wrote it, then `audit db upgrade` and export again"
-            )
-            raise UsageError(what, where=where, remedy=remedy)
-        if set(found.tables) != set(TABLES) or found.line() != line:
-            raise UsageError("its first line is not as this tool writes it", where=where, remedy="export again")
+    def _check_sizes(self) -> None:
+        found = self.manifest
+        if set(found.tables) != set(self.tables):
+            what = f"names other tables than revision {found.revision} has"
+            raise UsageError(what, where=str(_first(self.path)), remedy="export again")
         sizes = {name: table.bytes for name, table in found.tables.items()}
         if self._is_folder:
             differing = [self._path(name) for name, size in sizes.items() if _size(self._path(name)) != size]
         else:
-            differing = [self.path] if _size(self.path) != len(line) + sum(sizes.values()) else []
+            differing = [self.path] if _size(self.path) != len(found.line()) + sum(sizes.values()) else []
         if differing:
             what = "is cut off, longer than it was, or missing"
             raise UsageError(what, where=str(differing[0]), remedy="export again, or fetch the files again")
@@ -197,8 +200,13 @@ class Export:
         """Bytes and lines before a table's."""
         if self._is_folder:
             return 0, 0
-        before = [self.manifest.tables[name] for name in list(TABLES)[: list(TABLES).index(table)]]
+        names = list(self.tables)
+        before = [self.manifest.tables[name] for name in names[: names.index(table)]]
         return len(self.manifest.line()) + sum(one.bytes for one in before), 1 + sum(one.rows for one in before)
+
+
+def _first(path: Path) -> Path:
+    return path / MANIFEST if path.is_dir() else path
 
 
 @contextmanager

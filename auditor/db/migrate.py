@@ -99,7 +99,7 @@ def upgrade(place: Place) -> Upgrade:
         if found.state in (State.NEWER, State.FOREIGN):
             raise unusable(place, found)
         copy = _keep_copy(place.file) if place.file is not None and found.state is State.OLDER else None
-        _migrate(connection)
+        _migrate(connection, REVISION)
     return Upgrade(found.revision, REVISION, copy)
 
 
@@ -123,6 +123,12 @@ def _lock(connection: Connection, *, alone: bool) -> None:
     if connection.dialect.name == "postgresql":
         kind = "xact_lock" if alone else "xact_lock_shared"
         connection.execute(text(f"SELECT pg_advisory_{kind}(:lock)"), {"lock": _LOCK})
+
+
+def make_at(place: Place, revision: str) -> None:
+    """Make the tables of an earlier revision in a new database."""
+    with one_line(place), writing(make_engine(place, foreign_keys=False)).begin() as connection:
+        _migrate(connection, revision)
 
 
 def count_rows(place: Place, engine: Engine) -> dict[str, int]:
@@ -166,11 +172,12 @@ def _look(connection: Connection) -> Condition:
         return Condition(State.FOREIGN if others else State.EMPTY, None)
     if revision == REVISION:
         return Condition(State.CURRENT, revision)
-    return Condition(State.OLDER if revision in _known_revisions() else State.NEWER, revision)
+    return Condition(State.OLDER if revision in known_revisions() else State.NEWER, revision)
 
 
 @cache
-def _known_revisions() -> frozenset[str]:
+def known_revisions() -> frozenset[str]:
+    """Those that this version can bring to the newest."""
     from alembic.script import ScriptDirectory
 
     return frozenset(script.revision for script in ScriptDirectory(str(migrations_folder())).walk_revisions())
@@ -199,10 +206,10 @@ def _keep_copy(file: Path) -> Path:
     return copy
 
 
-def _migrate(connection: Connection) -> None:
+def _migrate(connection: Connection, revision: str) -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
-    command.upgrade(config, "head")
+    command.upgrade(config, revision)

@@ -173,7 +173,12 @@ def tomorrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "auditor" / "_alembic" / "versions" / "9999_tomorrow.py").write_text(migration, encoding="utf-8")
     tables = home / "auditor" / "db" / "tables.py"
     source = tables.read_text(encoding="utf-8")
-    changed = source.replace(f'REVISION = "{REVISION}"', 'REVISION = "9999"')
-    assert changed != source
-    tables.write_text(changed, encoding="utf-8")
+    partial = "    partial: Mapped[bool]\n"
+    for before, after in (
+        (f'REVISION = "{REVISION}"', 'REVISION = "9999"'),
+        (partial, partial + "    reviewer: Mapped[str | None] = mapped_column(Text)\n"),
+    ):
+        assert before in source
+        source = source.replace(before, after)
+    tables.write_text(source, encoding="utf-8")
     return home

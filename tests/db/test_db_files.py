@@ -29,7 +29,7 @@ from auditor.db.rows import (
     VerdictRow,
 )
 from auditor.db.store import open_store
-from auditor.db.tables import Base
+from auditor.db.tables import REVISION, Base
 from auditor.errors import DatabaseError, UsageError
 
 NOW = 1_900_000_000_123_456_789
@@ -379,16 +379,44 @@ def test_changed_or_cut_files_are_refused(make: Make, written: Path) -> None:
     ("change", "words"),
     [
         ({"audit_database": 2}, "is no export of a database that this version reads"),
-        ({"revision": "9999"}, "was written at revision 9999, this version writes"),
+        ({"revision": "9999"}, f"was written at revision 9999, this version knows none after {REVISION}; upgrade"),
+        ({"revision": "0001"}, "names other tables than revision 0001 has"),
         ({"revision": "../../x"}, "is no export"),
-        ({"tables": {}}, "its first line is not as this tool writes it"),
+        ({"tables": {}}, "names other tables than revision"),
         ({"more": 1}, "is no export"),
     ],
 )
 def test_other_first_lines_are_refused(make: Make, written: Path, change: dict[str, Any], words: str) -> None:
     first = written / "database.json"
-    first.write_text(json.dumps({**json.loads(first.read_bytes()), **change}))
+    manifest = {**json.loads(first.read_bytes()), **change}
+    first.write_text(json.dumps(manifest, sort_keys=True, separators=(",", ":")) + "\n")
     assert words in refused(make("target"), written)
+
+
+def test_a_first_line_of_other_spelling_is_refused(make: Make, written: Path) -> None:
+    first = written / "database.json"
+    first.write_bytes(first.read_bytes().replace(b":", b": ", 1))
+    assert "its first line is not as this tool writes it" in refused(make("target"), written)
+
+
+@pytest.mark.parametrize("suffix", ["", ".jsonl"])
+def test_files_of_an_earlier_revision_are_brought_to_the_newest(
+    make: Make, tmp_path: Path, audit: Callable[..., Any], tomorrow: Path, suffix: str
+) -> None:
+    fill(make("source"))
+    for path in ("older", f"out{suffix}"):
+        export(f"sqlite:///{tmp_path / 'source.db'}", tmp_path / path)
+    done = audit("db", "import", f"out{suffix}", package=tomorrow)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = audit("db", "export", "newer", package=tomorrow)
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in TABLES:
+        made = [json.loads(line) for line in (tmp_path / "newer" / f"{name}.jsonl").read_bytes().splitlines()]
+        assert made
+        if name == "runs":
+            assert [row.pop("reviewer") for row in made] == [None] * len(made)
+        assert made == [json.loads(line) for line in (tmp_path / "older" / f"{name}.jsonl").read_bytes().splitlines()]
+    assert "upgrade the auditor" in audit("db", "import", "newer").stderr
 
 
 def test_any_other_file_is_refused(make: Make, tmp_path: Path) -> None:
