@@ -5,12 +5,11 @@ row, ends a sweep, and the next one of the same matrix goes on where it ended.
 """
 
 import os
-import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
 from urllib.parse import urlsplit
@@ -22,64 +21,19 @@ from auditor.capture.local import LocalServer, LocalSettings, local_settings
 from auditor.capture.measure import INTERRUPTED, Watch
 from auditor.capture.striking import Striker
 from auditor.capture.sweepstate import SWEEP, save
-from auditor.capture.telemetry import Sampler
-from auditor.core.claim.claim import Case, Claim
+from auditor.core.claim.claim import Case
 from auditor.core.folder import RunFolder, write
-from auditor.core.hardware import HostHardware
-from auditor.core.judging.notlooked import Part
-from auditor.core.plan.making import Wishes
 from auditor.core.sweeping.ladder import knee_of, rungs_of
-from auditor.core.sweeping.matrix import Embedded, Matrix, Recipe
+from auditor.core.sweeping.matrix import Embedded, Recipe
 from auditor.core.sweeping.result import RowResult, Started, State, Sweep, failed_row, judged_row, sweep_of
 from auditor.core.sweeping.words import log_name, markdown, telling_lines
 from auditor.errors import AuditError, InterruptedRunError, UsageError
 from auditor.job import Job, ServerChoice
 from auditor.report.sweeppage import sweep_page
+from auditor.sweepjob import Begun, Order, job_of
 
 GONE_S = 1.0
 """Seconds in which a process whose connections broke is seen to have ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """The id, the time and the seed of something that begins."""
-
-    id: str
-    started_ns: int
-    seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A sweep, as asked for."""
-
-    matrix: Matrix
-    digest: str
-    """SHA-256 of the matrix file and of the claim."""
-    recipes: tuple[Recipe, ...]
-    """The rows that are measured now."""
-    claim: Claim
-    claim_bytes: bytes
-    base: Path
-    """Folder of the matrix file."""
-    reports: Path
-    command: tuple[str, ...]
-    """The words of the command, without the row."""
-    environment: Mapping[str, str] = field(repr=False)
-    """The tool's own."""
-    hardware: HostHardware | None = None
-    """The GPUs of this machine."""
-    sampler: Callable[[], Sampler] | None = field(default=None, repr=False)
-    """What samples them during a row."""
-
-    def secrets(self, recipe: Recipe) -> tuple[str, ...]:
-        """The values that a row must not write down; raises UsageError for a variable that is not set."""
-        key = recipe.server.key_from
-        for name in (*recipe.launch.secrets, *((key,) if key else ())):
-            if not self.environment.get(name):
-                remedy = f"set {name}, or take it out of the matrix"
-                raise UsageError(f"row {recipe.row} needs the variable {name}, which is not set", remedy=remedy)
-        return tuple(self.environment[name] for name in (*recipe.launch.secrets, *((key,) if key else ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +64,8 @@ def run(order: Order, folder: Path, state: State, calls: Calls) -> Sweep:
         calls.say(f"row {recipe.row}: {state.order.index(recipe.row) + 1} of {len(state.order)}")
         one = _Row(order, recipe, folder, state, calls).measured()
         state = state.model_copy(update={"rows": (*state.rows, one), "running": None})
-        save(folder, state)
         _write(folder, state)
+        save(folder, state)
         words = one.sentence if one.outcome == "judged" else f"{one.said}: {one.sentence}"
         calls.say(f"row {recipe.row}: {words}")
     return sweep_of(state)
@@ -245,34 +199,14 @@ class _Row:
         return telling_lines(data.decode("utf-8", "replace"))
 
     def _job(self, server: _Server) -> Job:
-        order, recipe, begun = self._order, self._recipe, self._calls.begin()
-        load, target = recipe.load, recipe.server
-        tokenizer = target.tokenizer
-        if tokenizer and (order.base / tokenizer).exists():
-            tokenizer = str(order.base / tokenizer)
-        return Job(
-            claim=order.claim,
-            case=self._case,
-            claim_bytes=order.claim_bytes,
-            servers=(ServerChoice("subject", server.url, server.local),),
-            wishes=_wishes(recipe),
-            run=begun.id,
-            started_ns=begun.started_ns,
+        return job_of(
+            self._order,
+            self._recipe,
+            ServerChoice("subject", server.url, server.local),
+            self._calls.begin(),
             seed=self._state.seed,
-            folder=order.reports / order.claim.id / begun.id,
-            command=shlex.join([*order.command, "--only", recipe.row]),
-            api_key=order.environment[target.key_from] if target.key_from else None,
+            log=self._path,
             secrets=self._secrets,
-            api=target.api,
-            model=target.model or self._case.server.model,
-            kind=target.kind,
-            tokenizer=tokenizer,
-            server_log=str(self._path),
-            hardware=order.hardware,
-            sampler=order.sampler() if order.sampler else None,
-            canaries=load.canaries,
-            without=frozenset() if load.canaries else frozenset[Part]({"canaries"}),
-            left_out=_left_out(order, recipe),
         )
 
 
@@ -304,37 +238,6 @@ def _settings(embedded: Embedded, base: Path, port: int) -> LocalSettings:
         )
     except UsageError as error:
         raise LaunchError("failed-to-start", str(error)) from None
-
-
-def _wishes(recipe: Recipe) -> Wishes:
-    load = recipe.load
-    wishes = Wishes(
-        streams=load.streams,
-        tokens=load.tokens,
-        repeats=load.repeats,
-        temperature=load.temperature,
-        ignore_eos=load.ignore_eos,
-        quick=load.quick,
-        total_ns=None if load.time_limit_s is None else load.time_limit_s * 10**9,
-        stall_ns=None if load.stall_limit_s is None else load.stall_limit_s * 10**9,
-        prompt_tokens=load.prompt_tokens,
-        whole=True,
-    )
-    return replace(wishes, ladder=tuple(dict.fromkeys(load.ladder)))
-
-
-def _left_out(order: Order, recipe: Recipe) -> dict[Part, str]:
-    found: dict[Part, str] = {
-        "text": "a sweep does not compare texts",
-        "plain server": "a sweep measures one at a time",
-    }
-    if order.hardware is None:
-        found |= {"hardware": "no --nvml was given", "telemetry": "no --nvml was given"}
-    if recipe.server.tokenizer is None:
-        found["recount"] = "the matrix names no tokenizer"
-    if not recipe.load.canaries:
-        found["canaries"] = "the matrix says canaries: false"
-    return found
 
 
 def _code(process: "subprocess.Popen[bytes]") -> str | None:

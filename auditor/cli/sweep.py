@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from auditor.core.claim.claim import Claim
     from auditor.core.sweeping.matrix import Recipe
     from auditor.core.sweeping.result import Sweep
-    from auditor.sweep import Begun, Order
+    from auditor.sweepjob import Begun, Order
 
 EPILOG = """\b
 Exit codes:
@@ -97,7 +97,7 @@ def _order(matrix: str, only: tuple[str, ...], reports: Path, nvml: bool, databa
     from auditor.cli.hardware import read_hardware
     from auditor.core.record import sha256
     from auditor.core.sweeping.matrix import chosen, parse_matrix, recipes_of
-    from auditor.sweep import Order
+    from auditor.sweepjob import Order
 
     written = read_text(matrix)
     parsed, document = parse_matrix(written, matrix)
@@ -168,7 +168,7 @@ def _hang_up_as_interrupt() -> None:
 def _begin(prefix: str = "") -> "Begun":
     from datetime import UTC, datetime
 
-    from auditor.sweep import Begun
+    from auditor.sweepjob import Begun
 
     now_ns = time.time_ns()
     moment = datetime.fromtimestamp(now_ns / 1e9, UTC)
