@@ -18,12 +18,12 @@ ENDS = {0, 3, 4}
 """Exit codes of a judged run."""
 
 
-def measured(folder: Path, one: LocalServer, other: LocalServer, repeats: int) -> Path:
+def measured(folder: Path, one: LocalServer, other: LocalServer) -> Path:
     """The folder of a run on both, of short answers."""
     (folder / "claim.yaml").write_text(CLAIM)
     (folder / "prompts.jsonl").write_text(json.dumps({"prompt": COUNT}) + "\n")
     words = ["--server", one.url, "--beside", other.url, "--prompts", str(folder / "prompts.jsonl"), "--no-suite"]
-    words += ["--api", "completions", "--tokens", "24", "--repeats", str(repeats), "--seed", "3"]
+    words += ["--api", "completions", "--tokens", "16", "--repeats", "3", "--seed", "3"]
     words += [
         "--reports",
         str(folder / "r"),
@@ -53,7 +53,7 @@ def test_one_that_drafts_in_vain_is_shown_to_be_slower(tmp_path: Path, local_pla
         local_settings(speculation="draft", draft_tokens=2, context=2048, parallel=2), synthetic_length=1.0
     )
     with start_local(settings, log=tmp_path / "log") as vain:
-        run = measured(tmp_path, local_plain, vain, 3)
+        run = measured(tmp_path, local_plain, vain)
     found = compared(run, "--out", str(tmp_path / "page.html"))
     (pair,) = found["pairs"]
     headline = pair["differences"][0]
@@ -67,7 +67,7 @@ def test_one_that_drafts_in_vain_is_shown_to_be_slower(tmp_path: Path, local_pla
 def test_one_beside_its_like_is_not_shown_to_differ(tmp_path: Path, local_plain: LocalServer) -> None:
     """Among equal servers 5 % are told apart; a thousandth is far from what chance does to this test."""
     with start_local(local_settings(context=2048, parallel=2), log=tmp_path / "log") as like:
-        run = measured(tmp_path, local_plain, like, 4)
+        run = measured(tmp_path, local_plain, like)
     (pair,) = compared(run)["pairs"]
     headline = pair["differences"][0]
     assert headline["p"] > 0.001
