@@ -6,23 +6,21 @@ on every machine. What is read is what could have been written here, or it is re
 """
 
 import hashlib
-import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 import orjson
 from pydantic import Field, ValidationError
-from sqlalchemy import JSON, BigInteger, Boolean, Column, Double, Table, select
+from sqlalchemy import Table, select
 from sqlalchemy.engine import Connection
 
-from auditor.core.claim.text import UNSAFE
-from auditor.core.imports.decoding import JsonError, clean, parse
 from auditor.core.record import Record
+from auditor.db.lines import Row, line_of, read_line
 from auditor.db.tables import REVISION, Base
 from auditor.errors import DatabaseError, UsageError
 
@@ -33,7 +31,6 @@ MAX_LINE = 64 << 20
 """Longest line that is read, in bytes."""
 TABLES: Mapping[str, Table] = {table.name: table for table in Base.metadata.sorted_tables}
 """All of them, each after those that it refers to."""
-Row = dict[str, Any]
 
 
 class TableFile(Record):
@@ -101,7 +98,7 @@ def _write_table(connection: Connection, table: Table, folder: Path) -> TableFil
     with (folder / _file(table.name)).open("wb") as file:
         for row in rows:
             try:
-                line = _line(dict(row))
+                line = line_of(dict(row))
             except ValueError:
                 what = "holds NaN or infinity, which JSON has not"
                 raise DatabaseError(what, where=f"table {table.name}", remedy="judge the run again") from None
@@ -122,11 +119,6 @@ def _join(folder: Path) -> Path:
 
 def _file(table: str) -> str:
     return f"{table}.jsonl"
-
-
-def _line(row: Row) -> bytes:
-    """Only ASCII, for a stored document may hold half a surrogate pair."""
-    return json.dumps(row, sort_keys=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -167,7 +159,7 @@ class Export:
                 line = file.readline(min(left, MAX_LINE))
                 left -= len(line)
                 digest.update(line)
-                row = _read_line(line, checked, where)
+                row = read_line(line, checked, where)
                 key = tuple(row[name] for name in keys)
                 if last and key <= last:
                     raise UsageError(f"a row of {table} is there twice or out of order", where=where)
@@ -224,43 +216,3 @@ def _reading(path: Path) -> Iterator[BinaryIO]:
 def _size(path: Path) -> int | None:
     """None for what is no plain file; a link may lead anywhere."""
     return path.stat().st_size if path.is_file() and not path.is_symlink() else None
-
-
-def _read_line(line: bytes, table: Table, where: str) -> Row:
-    row: Row = {}
-    is_ours = False
-    with suppress(JsonError, ValueError, RecursionError):
-        row = parse(line.decode("ascii"))
-        is_ours = isinstance(row, dict) and _line(row) == line
-    if not is_ours:
-        raise UsageError("is no line that this tool writes", where=where, remedy="export again")
-    if set(row) != set(table.columns.keys()):
-        names = clean(", ".join(sorted(set(row) ^ set(table.columns.keys()))))
-        raise UsageError(f"has other columns than {table.name}: {names}", where=where)
-    wrong = next((column for column in table.columns if not _fits(column, row[column.name])), None)
-    if wrong is not None:
-        raise UsageError(f"{wrong.name} is nothing that the table {table.name} holds", where=where)
-    return row
-
-
-def _fits(column: Column[Any], value: Any) -> bool:
-    if value is None:
-        return bool(column.nullable)
-    kind = column.type
-    if isinstance(kind, JSON):
-        return isinstance(value, dict)
-    if isinstance(kind, Boolean):
-        return isinstance(value, bool)
-    if isinstance(kind, BigInteger):
-        return type(value) is int and -(2**63) <= value < 2**63
-    if isinstance(kind, Double):
-        return isinstance(value, float)
-    return isinstance(value, str) and _is_text(value, getattr(kind, "length", None), is_key=column.primary_key)
-
-
-def _is_text(value: str, length: int | None, *, is_key: bool) -> bool:
-    if length is not None and len(value) > length:
-        return False
-    if is_key and (UNSAFE.search(value) or "\n" in value):
-        return False
-    return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)

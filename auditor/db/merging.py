@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.engine import Connection
 
-from auditor.db.files import TABLES, Export, Row
+from auditor.db.files import TABLES, Export
+from auditor.db.lines import Row
 from auditor.db.rows import ServerRow
 from auditor.db.saving import DERIVED, server_id
 from auditor.errors import UsageError

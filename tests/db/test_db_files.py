@@ -336,6 +336,7 @@ NOT_OURS = "is no line that this tool writes"
         ("runs", first_with(run_id="R\x1b[31m"), "run_id is nothing"),
         ("runs", first_with(claim_revision=9), "its revision of its claim is not in the files"),
         ("verdicts", first_with(document=[]), "document is nothing"),
+        ("verdicts", first_with(document=json.loads('{"a":' * 900 + "1" + "}" * 900)), "document is nothing"),
         ("verdicts", first_with(delivered=1), "delivered is nothing"),
         ("exchanges", first_with(decode_rate=float("inf")), NOT_OURS),
         ("exchanges", first_with(decode_rate=float("nan")), NOT_OURS),
