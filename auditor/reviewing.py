@@ -12,7 +12,7 @@ from auditor.core.folder import CLAIM, MANIFEST, REPORT, RunFolder, write
 from auditor.core.record import canonical_json, sha256
 from auditor.core.reviewing.make import make_review
 from auditor.core.reviewing.pieces import fork_piece, import_piece, log_piece
-from auditor.core.reviewing.record import ForkPiece, ImportPiece, LogPiece, Review
+from auditor.core.reviewing.record import FORMAT, REPORT_TEXT, REVIEW, ForkPiece, ImportPiece, LogPiece, Review
 from auditor.db.rows import ImportRow
 from auditor.db.store import open_store
 from auditor.errors import AuditError, UsageError
@@ -23,10 +23,6 @@ from auditor.review.forks import review_fork
 from auditor.review.forks.notes import is_sure
 from auditor.review.imports import Taken, take_in
 from auditor.review.serverlog import read_server_log
-
-REVIEW, REPORT_TEXT = "review.json", "report.md"
-FORMAT = "review"
-"""In the database's table of imports, the format of a row that is a review."""
 
 
 @dataclass(frozen=True, slots=True)

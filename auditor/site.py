@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from auditor.core.claim.claim import Claim, parse_claim
+from auditor.core.reviewing.record import FORMAT
 from auditor.core.wording import figure
 from auditor.db.rows import ImportRow, RunSummary
 from auditor.db.store import Store, open_store
@@ -130,13 +131,15 @@ def _of_run(row: RunSummary, claim: Claim | None) -> Entry:
 
 
 def _of_import(row: ImportRow) -> Entry:
+    is_review = row.format == FORMAT
     return Entry(
-        kind="import",
+        kind="claim-review" if is_review else "import",
         id=row.import_id,
         slug=slug_of(row.import_id),
         claim=row.claim_id,
-        title=f"A result of {one_line(row.tool, 100)}",
+        title=f"A {'review' if is_review else 'result'} of {one_line(row.tool, 100)}",
         verdict=row.verdict,
+        grade=row.grade if is_review else None,
         sentence=spoken(row.verdict, row.sentence) if row.verdict and row.sentence else None,
         said=row.sentence,
         started=_moment(row.imported_ns),

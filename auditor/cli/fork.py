@@ -9,12 +9,14 @@ from auditor.cli.output import Output, json_option, write_page
 from auditor.errors import Exit, UsageError
 
 if TYPE_CHECKING:
+    from auditor.core.forks.review import ForkReview
     from auditor.reference.forkrules import RuleFile
 
 _EPILOG = """\b
 Examples:
   audit fork ./their-vllm --upstream ./vllm
   audit fork ./their-vllm --upstream v0.11.0 --out review.html
+  audit fork ./their-vllm --upstream ./vllm --reports reports
   audit fork ./their-vllm.git --base 3f2a91c --head sm120 --json
 
 \b
@@ -32,6 +34,7 @@ Exit codes:
 @click.option("--head", metavar="REF", help="What is reviewed. Default: HEAD of REPO.")
 @click.option("--rules", metavar="FILE", multiple=True, help="More rules or questions, in TOML; may be repeated.")
 @click.option("--out", metavar="FILE.html", type=click.Path(path_type=Path), help="Write the review as a page, too.")
+@click.option("--reports", metavar="DIR", type=click.Path(path_type=Path), help="Keep the review, for `audit publish`.")
 @json_option
 def fork(
     repo: str,
@@ -40,6 +43,7 @@ def fork(
     head: str | None,
     rules: tuple[str, ...],
     out: Path | None,
+    reports: Path | None,
     as_json: bool,
 ) -> int:
     """Review what the fork in REPO changes: whose commits, which lines of which kind, and what follows.
@@ -56,13 +60,37 @@ def fork(
     review = review_fork(repo, _rules(rules), upstream=upstream, base=base, head=head)
     output = Output(as_json)
     output.say(review_text(review))
-    if out is not None:
+    if out is not None or reports is not None:
         from auditor.report.forkpage import fork_page
 
-        write_page(out, fork_page(review))
-        output.say(f"\nPage: {out}")
+        page = fork_page(review)
+        if out is not None:
+            write_page(out, page)
+            output.say(f"\nPage: {out}")
+        if reports is not None:
+            output.say(f"\nKept: {_keep(review, page, reports)}")
     output.document(review.model_dump(mode="json"))
     return Exit.OK if is_sure(review.history) else Exit.UNDECIDED
+
+
+def _keep(review: "ForkReview", page: str, reports: Path) -> Path:
+    """Write the review into a folder of its own below `reports`, and give it; the same review gives the same bytes."""
+    from auditor.core.folder import MANIFEST, REPORT, RunFolder, write
+    from auditor.core.forks.review import FORK_REVIEW
+    from auditor.core.record import canonical_json, sha256
+    from auditor.report.site.claimwords import slug_of
+
+    data = review.to_json()
+    folder = reports / "forks" / f"{slug_of(review.name)}-{sha256(data)[:12]}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"the folder cannot be made ({error.strerror})"
+        raise UsageError(what, where=str(folder), remedy="choose another with --reports") from None
+    write(folder, FORK_REVIEW, data)
+    write(folder, REPORT, page.encode())
+    write(folder, MANIFEST, canonical_json(RunFolder(folder).manifest()))
+    return folder
 
 
 def _rules(files: tuple[str, ...]) -> "RuleFile":

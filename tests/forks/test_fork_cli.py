@@ -1,5 +1,6 @@
 """`audit fork` as a process: its words, its page, its document, its exit codes and rules of the user's own."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -62,6 +63,30 @@ def test_the_page_is_one_file_without_script_and_with_everything_escaped(fork: T
     assert "<script" not in text
     assert "<b>now" not in text
     assert str(tmp_path) not in text
+
+
+def test_a_review_is_kept_in_a_folder_of_its_own_with_the_same_bytes_again(fork: Tree, tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    done = audit(str(fork.path), "--upstream", "base", "--reports", str(reports), "--json")
+    assert done.returncode == 0, done.stderr
+    [folder] = (reports / "forks").iterdir()
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert folder.name == f"fork-{hashlib.sha256(files['fork.json']).hexdigest()[:12]}"
+    assert json.loads(files["fork.json"]) == json.loads(done.stdout)
+    assert json.loads(files.pop("manifest.json")) == {
+        name: hashlib.sha256(data).hexdigest() for name, data in files.items()
+    }
+    assert set(files) == {"fork.json", "report.html"}
+    assert audit(str(fork.path), "--upstream", "base", "--reports", str(reports)).returncode == 0
+    assert list((reports / "forks").iterdir()) == [folder]
+    assert all((folder / name).read_bytes() == data for name, data in files.items())
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(fork: Tree, tmp_path: Path) -> None:
+    (tmp_path / "reports").write_text("a file")
+    done = audit(str(fork.path), "--upstream", "base", "--reports", str(tmp_path / "reports"))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_comparison_that_is_not_sure_exits_with_4(fork: Tree, tree: Make) -> None:

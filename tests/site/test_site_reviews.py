@@ -70,6 +70,18 @@ def test_a_review_of_a_fork_that_no_claim_names_has_a_page_of_its_own(audit: Aud
     assert 'href="forks/their-engine/index.html"' in (site / "index.html").read_text()
 
 
+def test_a_review_that_the_command_kept_is_found(audit: Audit, fork: Path, tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    assert audit("fork", str(fork), "--base", "HEAD~1", "--reports", str(reports)).code == 0
+    [folder] = (reports / "forks").iterdir()
+    site = published(audit, tmp_path)
+    place = site / "reviews" / f"their-engine-{git(fork, 'rev-parse', 'HEAD')[:12]}"
+    assert (place / "index.html").read_bytes() == (folder / "report.html").read_bytes()
+    (folder / "fork.json").write_bytes((folder / "fork.json").read_bytes().replace(b"their-engine", b"other-engine"))
+    site = published(audit, tmp_path)
+    assert "fork.json was changed since it was written" in (site / "index.html").read_text()
+
+
 def test_a_review_that_cannot_be_read_is_a_row(audit: Audit, tmp_path: Path) -> None:
     review = tmp_path / "reports" / "theirs" / "fork.json"
     review.parent.mkdir(parents=True)

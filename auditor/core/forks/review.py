@@ -11,6 +11,8 @@ from auditor.core.forks.patch import ChangedFile, Hunk, Renamed, Unread
 from auditor.core.record import Record, sha256
 from auditor.reference.forkrules import CLASSES, Class, Kind, RuleFile
 
+FORK_REVIEW = "fork.json"
+"""The file of a review that is kept."""
 FORK_VERSION = 1
 """1: the first."""
 MOST_FILES, MOST_COMMITS = 2_000, 1_000

@@ -14,6 +14,11 @@ from auditor.core.judging.ceiling import Ceiling
 from auditor.core.record import Record
 from auditor.terms import VerdictKind
 
+REVIEW, REPORT_TEXT = "review.json", "report.md"
+"""In the folder of a review: the record, and the report to paste."""
+FORMAT = "review"
+"""In the database's table of imports, the format of a row that is a review."""
+
 
 class Said(Record):
     """What one piece says of the claim by itself, under the cap of its grade."""

@@ -8,12 +8,12 @@ from markupsafe import Markup
 
 from auditor.core.folder import REPORT
 from auditor.core.wording import figure, plural
-from auditor.report.forkpage import fork_page
 from auditor.report.shown import one_line
 from auditor.report.site import pages, pictures
 from auditor.report.site.entries import AUDITS, ClaimCard, Entry
 from auditor.report.site.feeds import feeds
 from auditor.report.site.filing import LARGEST, LARGEST_PAGE, Rule
+from auditor.report.site.found import Found
 from auditor.report.site.gathering import Gathered
 from auditor.report.site.rendering import page, picture
 from auditor.report.site.writing import Content, Copied, Drawn
@@ -51,9 +51,10 @@ def build(gathered: Gathered, site: Site) -> dict[str, Content]:
     for name, entries in pages.by_claim(audits).items():
         contents |= _claim(audits.claims[name], entries, gathered, site)
     for entry in audits.entries:
-        if not entry.is_row:
-            contents |= _review(entry, gathered)
-        elif entry.kind != "claim":
+        found = gathered.folders.get(entry.key)
+        if found is not None and found.page is not None:
+            contents |= {f"{entry.place}{INDEX}": found.page, **_copies(entry, found)}
+        elif entry.is_row and entry.kind != "claim":
             contents |= _audit(entry, gathered, site)
     for slug, (fork, entries) in pages.by_fork(audits).items():
         place = f"forks/{slug}/"
@@ -110,7 +111,7 @@ def _claim_badge(card: ClaimCard, entries: Sequence[Entry], shown: Entry) -> pic
 
 def _audit(entry: Entry, gathered: Gathered, site: Site) -> dict[str, Content]:
     found = gathered.folders.get(entry.key)
-    copied = {one.name: one.sha256 for one in entry.files if one.left_out is None} if found else {}
+    copies = {} if found is None else _copies(entry, found)
     badge = pictures.badge_of(entry)
     drawn = picture("badge.svg", badge=badge)
     words = one_line(entry.sentence or entry.problem or pages.verdict_words(entry), 300)
@@ -118,24 +119,19 @@ def _audit(entry: Entry, gathered: Gathered, site: Site) -> dict[str, Content]:
     made = page(
         "audit.html", place=entry.place, site=site, entry=entry, row=pages.row_of(entry),
         head=Head(title, words, CARD if site.has_cards else ""), meaning=pages.meaning_of(entry),
-        notices=_notices(entry), report=REPORT if REPORT in copied else "", tiles=_tiles(entry), facts=_facts(entry),
+        notices=_notices(entry), report=REPORT if f"{entry.place}{REPORT}" in copies else "",
+        tiles=_tiles(entry), facts=_facts(entry),
         badge=Markup(drawn.strip()), badge_label=badge.label, events=pages.events_of([entry]),
         files=pages.file_rows(entry), rule=rule_words(site.rule),
     )  # fmt: skip
     contents: dict[str, Content] = {f"{entry.place}{INDEX}": made, f"{entry.place}{BADGE}": drawn.encode()}
-    if found is not None:
-        contents |= {f"{entry.place}{name}": Copied(found.folder / name, sha256) for name, sha256 in copied.items()}
-    return contents | _card(entry.place, pictures.card_of_entry(entry), site)
+    return contents | copies | _card(entry.place, pictures.card_of_entry(entry), site)
 
 
-def _review(entry: Entry, gathered: Gathered) -> dict[str, Content]:
-    """The page of a review, which needs nothing of the site; empty where its folder is gone."""
-    found = gathered.folders.get(entry.key)
-    if found is None or found.review is None:
-        return {}
-    copied = {one.name: one.sha256 for one in entry.files if one.left_out is None}
-    contents: dict[str, Content] = {f"{entry.place}{INDEX}": fork_page(found.review).encode()}
-    return contents | {f"{entry.place}{name}": Copied(found.folder / name, sha256) for name, sha256 in copied.items()}
+def _copies(entry: Entry, found: Found) -> dict[str, Content]:
+    """The files of an entry's folder that are on the site."""
+    kept = [one for one in entry.files if one.left_out is None]
+    return {f"{entry.place}{one.name}": Copied(found.folder / one.name, one.sha256) for one in kept}
 
 
 def _notices(entry: Entry) -> list[tuple[str, str]]:

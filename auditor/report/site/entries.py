@@ -48,9 +48,11 @@ class Judgement(Record):
 
 
 class Entry(Record):
-    """An audit: a run or an imported result; or a claim that nobody audited yet, or the review of a fork."""
+    """An audit: a run, an imported result or the review of a claim; or a claim that nobody audited yet, the review of a
+    fork, or the table of a sweep."""
 
-    kind: Literal["run", "import", "claim", "review"]
+    kind: Literal["run", "import", "claim-review", "claim", "review", "sweep"]
+    """`review` is of a fork."""
     id: str
     slug: str
     """Name of its folder on the site."""
@@ -66,6 +68,8 @@ class Entry(Record):
     factor: Figure = Figure(text="")
     """Claimed by delivered."""
     verdict: str | None = None
+    grade: str | None = None
+    """Of the evidence of a review; None for others."""
     sentence: str | None = None
     said: str | None = None
     """The verdict's sentence as the folder or the database has it, by which earlier verdicts are told apart."""
@@ -103,7 +107,7 @@ class Entry(Record):
     @property
     def is_audit(self) -> bool:
         """Whether something was measured or read for a claim's sake."""
-        return self.kind in ("run", "import")
+        return self.kind in ("run", "import", "claim-review")
 
     @property
     def is_row(self) -> bool:
@@ -115,7 +119,9 @@ class Entry(Record):
         """Its folder on the site, from the root, with a slash at the end."""
         if self.kind == "claim":
             return f"claims/{self.claim}/"
-        return f"claims/{self.claim}/{self.kind}s/{self.slug}/" if self.claim else f"{self.kind}s/{self.slug}/"
+        if self.claim is None:
+            return f"{self.kind}s/{self.slug}/"
+        return f"claims/{self.claim}/{self.kind.removeprefix('claim-')}s/{self.slug}/"
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from auditor.core.forks.review import ForkReview
 from auditor.report.site.entries import ClaimCard, Entry, ForkCard
 
 
@@ -19,7 +18,8 @@ class Found:
     card: ClaimCard | None = None
     fork: ForkCard | None = None
     claim_text: bytes | None = None
-    review: ForkReview | None = None
+    page: bytes | None = None
+    """A whole page that stands for the entry, in place of one that the site makes."""
 
     def update(self, **values: Any) -> None:
         """Set fields of the entry."""

@@ -47,7 +47,7 @@ def gather(found: Iterable[Found], indexed: Indexed, earlier: Audits, now_ns: in
         [*earlier.forks.values(), *indexed.forks.values(), *(one.fork for one in folders.values() if one.fork)]
     )
     for one in folders.values():
-        if one.review is not None:
+        if not one.entry.is_row:
             one.update(fork=_reviewed(one.entry, forks))
     entries = {key: one.entry for key, one in folders.items()}
     for known in indexed.entries:
@@ -142,8 +142,10 @@ def _remember(entries: dict[Key, Entry], earlier: Audits, now_ns: int) -> None:
     """Lay what was published before beneath what is published now."""
     for old in earlier.entries:
         new = entries.get(old.key)
-        if old.kind == "claim" or (new is None and old.verdict is None and old.kind != "review"):
+        if old.kind == "claim" or (new is None and old.verdict is None and old.kind not in ("review", "sweep")):
             continue
+        if old.kind == "import" and ("claim-review", *old.key[1:]) in entries:
+            continue  # An earlier version of the tool showed it as an import.
         if new is None:
             removed_ns = old.removed_ns if old.removed_ns is not None else now_ns
             entries[old.key] = old.model_copy(update={"removed_ns": removed_ns, "files": ()})
@@ -152,8 +154,8 @@ def _remember(entries: dict[Key, Entry], earlier: Audits, now_ns: int) -> None:
 
 
 _CARRIED = (
-    "verdict", "sentence", "said", "judged_ns", "reasons", "flags", "claimed", "delivered", "factor", "started",
-    "started_ns",
+    "verdict", "grade", "sentence", "said", "judged_ns", "reasons", "flags", "claimed", "delivered", "factor",
+    "started", "started_ns",
 )  # fmt: skip
 
 

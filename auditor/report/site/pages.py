@@ -14,7 +14,16 @@ from auditor.report.site.entries import Audits, Entry, Fact, ForkCard, Kept
 from auditor.terms import VerdictKind
 
 NOT_STATED = "not stated"
-NO_VERDICT = {"run": "no verdict", "import": "no claim", "claim": "not audited", "review": "reviewed"}
+NO_VERDICT = {
+    "run": "no verdict",
+    "import": "no claim",
+    "claim-review": "reviewed",
+    "claim": "not audited",
+    "review": "reviewed",
+    "sweep": "swept",
+}
+_MADE = {"run": ("Run", "Measured"), "import": ("Import", "Imported"), "claim-review": ("Review", "Reviewed")}
+"""What an audit is called, and what was done, by its kind."""
 COLUMNS = ("Audit", "Claimed", "Delivered", "Factor", "Verdict", "Hardware", "Model", "Engine", "Speculation", "Date")
 NUMBERS = (1, 2, 3)
 """Columns that hold numbers."""
@@ -74,7 +83,8 @@ class FileRow:
 def row_of(entry: Entry) -> Row:
     """An entry as a row."""
     own = "" if entry.kind == "claim" else entry.id
-    name = " · ".join(part for part in (entry.claim, entry.case, own) if part)
+    grade = f"grade {entry.grade}" if entry.grade else ""
+    name = " · ".join(part for part in (entry.claim, entry.case, own, grade) if part)
     figures = (entry.claimed, entry.delivered, entry.factor)
     limits = (*entry.words, *(label.lower() for label, _ in entry.flags))
     return Row(
@@ -130,10 +140,10 @@ def events_of(entries: Iterable[Entry]) -> tuple[Event, ...]:
 
 
 def _events(entry: Entry) -> list[Event]:
-    href, name = f"{entry.place}index.html", f"{'Run' if entry.kind == 'run' else 'Import'} {entry.id}"
     if not entry.is_audit:
         return []
-    verb = "Measured" if entry.kind == "run" else "Imported"
+    called, verb = _MADE[entry.kind]
+    href, name = f"{entry.place}index.html", f"{called} {entry.id}"
     label = f"{verb}: {verdict_words(entry)}"
     if entry.judgements:
         again = f"Judged again: {verdict_words(entry)}"

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from auditor.report.site import imported, reviews, runs
+from auditor.report.site import claimreviews, imported, reviews, runs, sweeps
 from auditor.report.site.filing import Rule
 from auditor.report.site.found import Found
 from auditor.report.site.writing import WRITTEN
@@ -13,7 +13,9 @@ Reader = Callable[[Path, str, Rule], Found]
 
 KINDS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (imported.MARKS, imported.read_import),
+    (claimreviews.MARKS, claimreviews.read_claim_review),
     (reviews.MARKS, reviews.read_review),
+    (sweeps.MARKS, sweeps.read_sweep),
     (runs.MARKS, runs.read_run),
 )
 """The files by which a folder is known, and what reads it; the first that fits. A new kind is a line here."""
