@@ -147,3 +147,15 @@ def test_a_sweep_that_is_damaged_is_a_row_with_its_reason(audit: Audit, tmp_path
     site, entries = published(audit, tmp_path, words)
     assert "sweep.json is damaged" in entries[0]["problem"]
     assert "sweep.json is damaged" in (site / "sweeps" / SWEEP / "index.html").read_text()
+
+
+def test_nothing_is_copied_of_a_folder_that_holds_a_key(
+    audit: Audit, tmp_path: Path, words: tuple[str, ...], kept: Path
+) -> None:
+    (kept / MANIFEST).unlink()
+    for file in (kept / "report.md", sweep_folder(tmp_path / "reports") / "sweep.md"):
+        file.write_text("-----BEGIN PRIVATE KEY-----\n")
+    site, entries = published(audit, tmp_path, words)
+    assert [one["files"] for one in entries] == [[], []]
+    assert all("holds a private key" in one["problem"] for one in entries)
+    assert not [path for path in site.rglob("*") if path.is_file() and b"BEGIN PRIVATE" in path.read_bytes()]

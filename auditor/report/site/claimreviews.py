@@ -13,7 +13,7 @@ from auditor.errors import EvidenceError
 from auditor.report.shown import one_line, plain
 from auditor.report.site.claimwords import card_of, case_values, fork_of, slug_of, spoken
 from auditor.report.site.entries import Entry
-from auditor.report.site.filing import UNREADABLE, Rule, check_files, kept_files, told
+from auditor.report.site.filing import UNREADABLE, Rule, check_files, check_keys, kept_files, told
 from auditor.report.site.found import Found
 
 MARKS = (REVIEW,)
@@ -39,6 +39,7 @@ def read_claim_review(folder: Path, where: str, rule: Rule) -> Found:
         stored = {one.stored for piece in review.imports for one in piece.originals if one.stored}
         files = kept_files(folder, _KEPT | {one for one in stored if _ORIGINAL.fullmatch(one)}, rule)
         kept.check(*(one.name for one in files))
+        check_keys(folder, files)
         _verdict(found, review)
         found.update(files=files)
     except UNREADABLE as error:

@@ -5,6 +5,8 @@ from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from auditor.core.bundle.secrets import secrets_seen
+from auditor.core.counting.evidence import assemble
 from auditor.core.folder import REPORT, WIRE
 from auditor.core.wording import figure
 from auditor.errors import AuditError, EvidenceError
@@ -69,6 +71,13 @@ def check_files(folder: Path, names: tuple[str, ...]) -> None:
             raise EvidenceError("is no plain file", where=name)
         if path.exists() and path.stat().st_size > LARGEST_READ:
             raise EvidenceError(f"is larger than {LARGEST_READ >> 20} MiB", where=name)
+
+
+def check_keys(folder: Path, files: tuple[Kept, ...]) -> None:
+    """Raises EvidenceError where a file that is copied holds what looks like a key."""
+    copied = {one.name: (folder / one.name).read_bytes() for one in files if one.left_out is None}
+    if (seen := next(secrets_seen(copied, assemble([], None)), None)) is not None:
+        raise EvidenceError(f"nothing of its folder is published: {seen}")
 
 
 def told(error: Exception) -> str:

@@ -10,7 +10,7 @@ from auditor.core.wording import plural
 from auditor.report.shown import one_line
 from auditor.report.site.claimwords import slug_of
 from auditor.report.site.entries import Entry
-from auditor.report.site.filing import UNREADABLE, Rule, check_files, kept_files, told
+from auditor.report.site.filing import UNREADABLE, Rule, check_files, check_keys, kept_files, told
 from auditor.report.site.found import Found
 from auditor.report.sweeppage import sweep_page
 
@@ -29,13 +29,14 @@ def read_sweep(folder: Path, where: str, rule: Rule) -> Found:
         check_files(folder, MARKS)
         sweep = RunFolder(folder).record(SWEEP, Sweep)
         measured, rows = len(sweep.rows), len(sweep.rows) + len(sweep.left)
-        page = sweep_page(sweep).encode()
+        page, files = sweep_page(sweep).encode(), kept_files(folder, _KEPT, rule)
+        check_keys(folder, files)
         found.update(
             id=one_line(sweep.sweep, 120),
             slug=slug_of(sweep.sweep),
             title=one_line(sweep.title, 300),
             sentence=f"{measured:,} of {plural(rows, 'row')} measured.",
-            files=kept_files(folder, _KEPT, rule),
+            files=files,
             **_begun(sweep.sweep),
         )
         found.page = page
