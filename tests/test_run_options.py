@@ -40,7 +40,14 @@ def test_llamacpp_tells_its_speculation_after_a_first_request(tmp_path: Path, lo
     claim.write_text("schema: 1\nid: a\ntitle: a\nreported: {value: 100}\n")
     words = ["--server", local_ngram.url, "--tokens", "8", "--repeats", "1", "--quick", "--json"]
     done = audit(
-        "run", str(claim), *words, "--reports", str(tmp_path / "r"), "--database", f"sqlite:///{tmp_path / 'a.db'}"
+        "run",
+        str(claim),
+        *words,
+        "--no-canaries",
+        "--reports",
+        str(tmp_path / "r"),
+        "--database",
+        f"sqlite:///{tmp_path / 'a.db'}",
     )
     assert done.returncode == 4, done.stderr
     rows = {row["field"]: row for row in json.loads(done.stdout)["comparisons"]}
@@ -70,7 +77,14 @@ def test_the_text_is_counted_again_by_event_and_with_another_tokenizer(tmp_path:
         *("--other-tokenizer", str(tokenizer_file(tmp_path / "other.json", by_word=False))),
     ]
     done = audit(
-        "run", str(claim), *words, "--reports", str(tmp_path / "r"), "--database", f"sqlite:///{tmp_path / 'a.db'}"
+        "run",
+        str(claim),
+        *words,
+        "--no-canaries",
+        "--reports",
+        str(tmp_path / "r"),
+        "--database",
+        f"sqlite:///{tmp_path / 'a.db'}",
     )
     assert done.returncode == 4, done.stderr
     document = json.loads(done.stdout)

@@ -127,7 +127,7 @@ class Tool:
 
     def arguments(self, url: str, *more: str, tokens: int = TOKENS) -> list[str]:
         """A short run of one prompt against the server."""
-        few = ["--tokens", str(tokens), "--repeats", "1", "--prompts", "prompts.jsonl", "--no-suite"]
+        few = ["--tokens", str(tokens), "--repeats", "1", "--prompts", "prompts.jsonl", "--no-suite", "--no-canaries"]
         return ["run", "claim.yaml", "--server", url, *few, *more]
 
     def prompts(self, *names: str) -> None:

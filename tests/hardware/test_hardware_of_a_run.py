@@ -133,7 +133,7 @@ def test_a_live_run_keeps_what_it_was_given(data: Path, tmp_path: Path, local_pl
     claim.write_text(CLAIM.replace("GPU", WS).replace("COUNT", "1"))
     words = ["--server", local_plain.url, "--tokens", "8", "--repeats", "1", "--quick", "--json"]
     words += ["--gpu-xml", str(data / "hardware" / "h200.xml"), "--reports", str(tmp_path / "r")]
-    done = audit("run", str(claim), *words, "--database", f"sqlite:///{tmp_path / 'a.db'}")
+    done = audit("run", str(claim), *words, "--no-canaries", "--database", f"sqlite:///{tmp_path / 'a.db'}")
     assert done.returncode == 4, done.stderr
     verdict = json.loads(done.stdout)
     assert "SM90 is not SM120" in next(one for one in verdict["findings"] if one["id"] == "hardware")["sentence"]

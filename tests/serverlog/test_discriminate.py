@@ -49,7 +49,7 @@ def test_it_measures_the_claims_load_and_the_one_that_parts_the_rules(
     reports = str(first.parents[1])
     few = ["--tokens", "16", "--repeats", "2", "--quick", "--database", f"sqlite:///{first.parents[2] / 'a.db'}"]
     code = audit(
-        "run", str(first / "claim.yaml"), "--server", local_draft.url, "--discriminate", "recorded-1",
+        "run", str(first / "claim.yaml"), "--server", local_draft.url, "--discriminate", "recorded-1", "--no-canaries",
         "--reports", reports, *few, "--json",
     )  # fmt: skip
     document = json.loads(capsys.readouterr().out)
