@@ -22,7 +22,7 @@ from auditor.core.adapter import Adapter
 from auditor.core.facts import RunFacts
 from auditor.core.folder import write
 from auditor.core.plan.plan import Plan, Round, token_count
-from auditor.core.validity.canaries import Canaries, Canary
+from auditor.core.validity.canaries import Canaries, Canary, When
 from auditor.errors import AuditError
 
 Watch = Callable[[Monitor], Any]
@@ -81,16 +81,22 @@ async def measure(
 
         async def whole() -> str | None:
             subject = targets[plan.subject.server]
-            answers = await ask_canaries(canaries, "before", subject, plan)
-            stopped = await replay(plan, targets, log, monitor, on_round)
-            if canaries:
-                if not stopped:
-                    if on_round is not None:
-                        # For a log of the server these lines are a round of their own, and nobody's.
-                        on_round(Round(plan.subject.model_copy(update={"key": "canaries"}), 0, ()))
-                    answers += await ask_canaries(canaries, "after", subject, plan)
-                asked = Canaries(model=subject.facts.model, asked=tuple(canaries), answers=answers)
+            asked = Canaries(model=subject.facts.model, asked=tuple(canaries), answers=())
+
+            async def ask(when: When) -> None:
+                nonlocal asked
+                answers = asked.answers + await ask_canaries(canaries, when, subject, plan)
+                asked = asked.model_copy(update={"answers": answers})
                 write(folder, names.CANARIES, striker.in_bytes(asked.to_json()))
+
+            if canaries:
+                await ask("before")
+            stopped = await replay(plan, targets, log, monitor, on_round)
+            if canaries and not stopped:
+                if on_round is not None:
+                    # For a log of the server these lines are a round of their own, and nobody's.
+                    on_round(Round(plan.subject.model_copy(update={"key": "canaries"}), 0, ()))
+                await ask("after")
             if not stopped:
                 await log.flush()
                 await _count_again(folder, plan, targets, tokenizer, other_tokenizer)

@@ -125,6 +125,19 @@ def test_one_signal_ends_the_replay_and_what_came_is_judged(sign, tool, model):
     is_partial(ran)
 
 
+def test_answers_of_before_the_load_outlive_an_interruption(tool, model):
+    endless = Endless()
+    tool.prompts("good", "endless")
+    process = tool.start(*tool.arguments(model(endless=endless).url, "--canaries", "--json"))
+    assert endless.flows.wait(30)
+    os.kill(process.pid, signal.SIGINT)
+    ran = tool.end(process)
+    found = RunFolder(ran.folder).canaries()
+    assert [one.when for one in found.answers] == ["before"] * len(found.asked)
+    missing = {one["part"]: one["why"] for one in json.loads(ran.out)["not_looked_at"]}
+    assert missing["questions with known answers"] == "none was answered after the load"
+
+
 def test_a_second_signal_ends_the_tool(tool, model):
     endless = Endless()
     tool.prompts("good", "endless")

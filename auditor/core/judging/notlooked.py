@@ -71,7 +71,9 @@ def not_looked_at(
     if not any(cell.role == "reference" for cell in plan.cells):
         found.append(("plain server", None))
     if canaries is None:
-        found.append(("canaries", "the run ended before all were answered" if plan.canaries else None))
+        found.append(("canaries", "the run ended before they were answered" if plan.canaries else None))
+    elif not canaries.passed("after")[1]:
+        found.append(("canaries", "none was answered after the load"))
     named = [NotLookedAt(part=NAMES[part], why=why or left_out.get(part) or NOT_NOTED) for part, why in found]
     return (*named, *_by_check(findings), *_pcie(telemetry or ()))
 
