@@ -59,6 +59,7 @@ def ceiling(
     from auditor.cli.ceilingtext import ceiling_text
     from auditor.cli.claimfile import find_claim
     from auditor.core.physics.laidbeside import ceiling_of
+    from auditor.reference.formats import find_formats
 
     figures = _checkpoint(numbers)
     if name is None:
@@ -72,6 +73,8 @@ def ceiling(
     given = frozenset(name for name in ("draft_tokens", "acceptance_length") if numbers[name] is not None)
     found = ceiling_of(case, figures, numbers["context"], given)
     output = Output(as_json)
+    if figures is None and (text := numbers["quantisation"]) and not find_formats(text):
+        output.note(f"--quantisation {text}: no one format that is known here; read as not stated")
     output.say(ceiling_text(found, is_full=is_full))
     output.document({"claim": None if name is None else case.claim_id, "case": case.id, "ceiling": found.model_dump()})
     return Exit.OK if found.claim_text is None and found.lines else _EXITS[found.outcome]

@@ -118,7 +118,7 @@ Exit codes:
 @_name_option
 @json_option
 def status(name: str, as_json: bool) -> Exit:
-    """Say where the embedded server is, how it speculates and how long it has run."""
+    """Say where the embedded server is and how it speculates."""
     from auditor.capture.local_state import recall
 
     document = recall(name)

@@ -56,6 +56,14 @@ def test_a_bound_that_cannot_be_worked_out_is_exit_4_with_a_number_or_without():
     assert run("--gpu", "rtx-5090", "--model", "llama-3.3-70b").return_value == 0
 
 
+def test_a_format_that_is_not_known_is_said_to_be_read_as_none():
+    numbers = ("--gpu", "rtx-5090", "--model", "llama-3.3-70b")
+    typo, none = run(*numbers, "--quantisation", "nvpf4"), run(*numbers)
+    assert "--quantisation nvpf4: no one format that is known here; read as not stated" in typo.stderr
+    assert typo.stdout == none.stdout
+    assert "read as" not in run(*numbers, "--quantisation", "NVFP4").stderr + none.stderr
+
+
 def test_numbers_are_laid_over_the_claim():
     found = run(
         FORK, "--draft-tokens", "2", "--acceptance-length", "2.73", "--gpu", "rtx-pro-6000-blackwell-ws", "--json"
