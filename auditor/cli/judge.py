@@ -135,7 +135,7 @@ def list_runs(claim: str | None, database: str | None, as_json: bool) -> None:
     if runs:
         _say_runs(runs, out)
     else:
-        out.say("No run is stored. `audit run CLAIM` makes one.")
+        out.say(f"No run{f' of {claim}' if claim else ''} is stored. `audit run CLAIM` makes one.")
     if imports:
         _say_imports(imports, out)
     out.document({"runs": [asdict(one) for one in runs], "imports": [asdict(one) for one in imports]})

@@ -60,6 +60,7 @@ def test_what_is_added_is_shown_in_page_terminal_list_database_and_bundle(
     (row,) = json.loads(listed.stdout)["runs"]
     assert row["amendments"] == ["reply", "withdrawal"]
     table = audit("list", "--database", database).stdout
+    assert "No run of another is stored." in audit("list", "--claim", "another", "--database", database).stdout
     assert "withdrawn," in table
     assert "reply)" in table
     found = verify_bundle(make_bundle(own_run), "bundle")
