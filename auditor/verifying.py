@@ -139,6 +139,8 @@ def _judged_again(
         expanded_size(files.get(WIRE, b""), WIRE)
         account, verdict = judged(folder)
         answers = beside(folder=folder, account=account) if beside else []
+    except ImportError as error:  # says something of this installation, nothing of the bundle
+        raise AuditError(f"this installation is not whole: {error}", remedy="install auditor again") from None
     except Exception as error:  # noqa: BLE001 - whatever a stranger's evidence does to the judge, it does not verify
         words = (str(error) if isinstance(error, AuditError) else repr(error)).replace(f"{folder}/", "")
         return [*checks, _check("judged again", f"the run cannot be judged: {words}", differs)]

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,3 +168,13 @@ def test_an_answer_that_never_ends_is_cut_off(serve: Callable[..., str]) -> None
     url = serve({"/b": (200, bytes(3 << 20))})
     with pytest.raises(ServerError, match="is larger than 1 MiB"):
         fetch(f"{url}/b", 1 << 20)
+
+
+def test_a_tool_that_lacks_a_part_says_so_and_nothing_of_the_bundle(bundle_file: str) -> None:
+    lacking = "import sys; sys.modules['numpy'] = None; from auditor.cli import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", lacking, "verify", bundle_file], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "this installation is not whole" in done.stderr
+    assert done.stderr.count("\n") == 1
