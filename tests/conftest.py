@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -78,6 +79,15 @@ def local_draft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServe
     yield from _local("draft", tmp_path_factory.mktemp("local"))
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Quiet about a client that left early."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 @contextmanager
 def _serving(script: Script, asked: list[str]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
@@ -96,8 +106,7 @@ def _serving(script: Script, asked: list[str]) -> Iterator[str]:
         def log_message(self, *args: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

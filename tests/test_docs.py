@@ -65,5 +65,11 @@ def test_help_imports_nothing_heavy():
     assert shown.strip().endswith("HEAVY []")
 
 
+def test_a_mistyped_command_is_told_with_the_nearest_name():
+    said = subprocess.run([_audit(), "lsit"], capture_output=True, text=True, check=False)
+    assert said.returncode == 2
+    assert said.stderr.endswith("Error: No such command 'lsit'; did you mean 'list'?\n")
+
+
 def _audit() -> str:
     return str(Path(sys.executable).with_name("audit"))

@@ -64,8 +64,11 @@ def _result(result: Result, is_one_of_several: bool, is_full: bool) -> list[str]
     if result.missing:
         lines += wrapped(f"Missing: {'; '.join(result.missing)}.")
     rows = list(_figures(result, is_full))
-    if rows:
+    if any(beside for _, _, beside, _ in rows):
         lines += ["", *table([("figure", "printed", "right", "unit"), *rows], right=(1, 2))]
+    elif rows:
+        plain = [(name, printed, unit) for name, printed, _, unit in rows]
+        lines += ["", *table([("figure", "printed", "unit"), *plain], right=(1,))]
     said = [one for one in result.findings if is_full or one.outcome is not Outcome.HOLDS or one.id == _SAID]
     lines += [""] if said else []
     for finding in said:

@@ -60,6 +60,8 @@ def review(
     from auditor.report.reviewtext import terminal_of
     from auditor.reviewing import Handed, index_review, keep_review, review_claim
 
+    if not (imports or logs or forks):
+        raise UsageError("nothing to review", remedy="give --import, --log or --fork; each may be repeated")
     if upstreams and not forks:
         raise UsageError("--upstream without --fork", remedy="name the clone that is to be compared")
     claim, text = find_claim(name, database)

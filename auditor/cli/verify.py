@@ -68,20 +68,23 @@ def verify(what: str, key: str | None, challenge: str | None, out: Path | None, 
 
 def read_bundle(what: str) -> bytes:
     """The bytes of a bundle, from a file or an address; raises UsageError or ServerError."""
-    from auditor.core.bundle.pack import MAX_BYTES
+    from auditor.core.bundle.pack import MAX_BYTES, is_tar
 
     if what.startswith(("http://", "https://")):
         from auditor.publish.fetching import fetch
 
-        return fetch(what, MAX_BYTES)
-    try:
-        with Path(what).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"cannot be read ({reason})", where=what, remedy="name a bundle, its address or a run"
-        ) from None
+        data = fetch(what, MAX_BYTES)
+    else:
+        try:
+            with Path(what).open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise UsageError(
+                f"cannot be read ({reason})", where=what, remedy="name a bundle, its address or a run"
+            ) from None
+    if not is_tar(data):
+        raise UsageError("is no bundle", where=what, remedy="`audit bundle` makes one of a run")
     return data
 
 

@@ -178,3 +178,12 @@ def test_a_tool_that_lacks_a_part_says_so_and_nothing_of_the_bundle(bundle_file:
     assert (done.returncode, done.stdout) == (1, "")
     assert "this installation is not whole" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_file_that_is_no_bundle_is_a_slip_and_no_forgery(audit: Audit, tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    for text in ("# a page\n" * 100, ""):
+        page.write_text(text)
+        said = audit("verify", str(page))
+        assert (said.returncode, said.stdout) == (2, "")
+        assert said.stderr == f"audit: {page}: is no bundle; `audit bundle` makes one of a run\n"

@@ -208,6 +208,7 @@ def test_hostile_names_in_claim_file_log_and_fork_leak_nothing_into_the_page(rev
 @pytest.mark.parametrize(
     "words",
     [
+        (),
         ("--upstream", "base"),
         ("--import", "missing.json"),
         ("--log", "missing.log"),

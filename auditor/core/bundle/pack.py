@@ -30,6 +30,11 @@ def is_run_file(name: str) -> bool:
     return name in RUN_FILES or _WITNESS.fullmatch(name) is not None
 
 
+def is_tar(data: bytes) -> bool:
+    """Whether any header of a tar is in it. A bundle has several: no change of one makes it something else."""
+    return b"ustar" in data
+
+
 def pack(files: Mapping[str, bytes]) -> bytes:
     """The archive of these files; the same bytes for the same files on every machine."""
     parts = []
