@@ -258,6 +258,13 @@ def test_what_posts_say_of_hardware_and_drafts() -> None:
     assert (claim.speculation.draft_tokens, claim.speculation.acceptance) == (8, 0.78)
 
 
+def test_versions_and_acceptance_are_read_as_posts_shorten_them() -> None:
+    claim = drafted("130 tok/s on a 5090s rig, driver 580, CUDA 13, spec acceptance ~70%; we accept 100% of patches")
+    assert (claim.hardware.driver, claim.hardware.cuda, claim.speculation.acceptance) == ("580", "13", 0.7)
+    none = drafted("130 tok/s, CUDA 128 cores, driver 7800 lines")
+    assert none.hardware is None or (none.hardware.driver, none.hardware.cuda) == (None, None)
+
+
 def test_a_long_title_ends_with_a_word() -> None:
     title = drafted(f"{'fast ' * 22}forked vllm wins again").title
     assert len(title) <= 120

@@ -146,8 +146,8 @@ _SIMPLE = (
     ("hardware.power_limit_w", r"\bpower\s(?:limit|cap)\s?[:=]?\s?(?P<v>\d{2,4})\s?W\b"),
     ("hardware.power_limit_w", r"(?<![\w.,-])(?P<v>\d{2,4})\s?W\s(?:power\s)?(?:limit|cap)\b"),
     ("hardware.link", r"\bPCI-?e\s(?:Gen\s?)?[3-6](?:\.0)?(?:\sx(?:4|8|16)\b)?|\bNVLink\b"),
-    ("hardware.driver", r"\bdriver\s(?:version\s)?v?(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)"),
-    ("hardware.cuda", r"\bCUDA\s(?P<v>\d{1,2}\.\d{1,2})"),
+    ("hardware.driver", r"\bdriver\s(?:version\s)?v?(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?|[3-6]\d\d\b)"),
+    ("hardware.cuda", r"\bCUDA\s(?P<v>\d{1,2}\.\d{1,2}|1[0-4]\b)"),
 )
 SIMPLE = tuple((field, re.compile(pattern, re.IGNORECASE)) for field, pattern in _SIMPLE)
 _WHOLE = (
@@ -179,7 +179,7 @@ CONTEXT = re.compile(
 )
 ACCEPTANCE = re.compile(
     r"(?P<low>\d{1,3}(?:\.\d)?)\s?%?(?:\s?(?:-|–|to)\s?(?P<high>\d{1,3}(?:\.\d)?))?\s?%\s(?:mtp\s|draft\s)?accept(?:ance|ed)\b"
-    r"|\baccept(?:ance)?\srate\s?(?:of|=|:|is|was)?\s?(?:around\s|about\s|roughly\s|~\s?|≈\s?)?(?P<low2>\d{1,3}(?:\.\d)?)\s?%?(?:\s?(?:-|–|to)\s?(?P<high2>\d{1,3}(?:\.\d)?))?\s?%",
+    r"|\baccept(?:ance(?:\srate)?|\srate)\s?(?:of|=|:|is|was)?\s?(?:around\s|about\s|roughly\s|~\s?|≈\s?)?(?P<low2>\d{1,3}(?:\.\d)?)\s?%?(?:\s?(?:-|–|to)\s?(?P<high2>\d{1,3}(?:\.\d)?))?\s?%",
     re.IGNORECASE,
 )
 LENGTH = re.compile(r"\baccept(?:ance)?\slen(?:gth)?\s?(?:of|=|:|is|was)?\s?(?P<v>\d{1,2}\.\d{1,3})\b", re.IGNORECASE)
