@@ -60,10 +60,13 @@ def test_forced_acceptance_leaves_the_text_of_the_model(
 ) -> None:
     result = audit_run(job(forced, local_plain, tmp_path))
     found = finding(result)
-    assert (found.outcome, found.gravity) == (Outcome.FAILS, "invalid"), found.sentence
+    assert found.outcome is Outcome.FAILS, found.sentence
     assert "greedy texts leave that of the server without speculation" in found.sentence
     assert finding(result, "honest-acceptance").outcome is not Outcome.FAILS
-    assert result.verdict.kind is VerdictKind.INVALID_OUTPUT
+    # How far batch shapes move a text differs from run to run, and one answer beyond that is too few.
+    is_enough = not found.sentence.startswith("1 of ")
+    assert found.gravity == ("invalid" if is_enough else "note")
+    assert (result.verdict.kind is VerdictKind.INVALID_OUTPUT) is is_enough
 
 
 @pytest.mark.local
