@@ -1,6 +1,6 @@
 """Requests as they are sent: their bodies, and which extra fields a server takes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from auditor.core.facts import Fact, FactName, ServerFacts
 from auditor.core.judging.textcheck import FIELDS
 from auditor.core.plan.plan import Plan, Request
 from auditor.core.plan.prompts import Message
-from auditor.core.wire.chunks import DONE, ChunkError, read_chunk
+from auditor.core.wire.chunks import DONE, Chunk, ChunkError, read_chunk
 from auditor.core.wire.http1 import Head
 from auditor.errors import ServerError, UsageError
 
@@ -87,10 +87,10 @@ async def negotiate(target: Target, plan: Plan) -> ServerFacts:
         facts = target.facts.model_copy(update={"request_fields": fields, "dropped_fields": dropped})
         reply = await patiently(partial(_try, replace(target, facts=facts), plan))
         words = reply.problem
-        events = [] if words is not None else _events(reply, target)
-        within = next((error for _, error in events if error), None)
+        chunks = [] if words is not None else chunks_of(reply, target)
+        within = next((chunk.error for chunk in chunks if chunk.error), None)
         if words is None and within is None:
-            return facts.model_copy(update={"facts": _with_seen(target, facts, events)})
+            return facts.model_copy(update={"facts": _with_seen(target, facts, chunks)})
         if not fields or (within is None and reply.status not in _REFUSES_FIELDS):
             raise _refused(reply, within, facts)
         said = words or within or ""
@@ -112,26 +112,23 @@ async def _try(target: Target, plan: Plan, attempt: int) -> Reply:
     return await send(target.client, target.url, body, flight)
 
 
-def _events(reply: Reply, target: Target) -> list[tuple[dict[str, Any], str | None]]:
-    """The events of the trial, each with the error in it."""
+def chunks_of(reply: Reply, target: Target) -> list[Chunk]:
+    """The events of a kept reply that carry a chunk."""
     shape = target.route.shape()
     found = []
     for event in reader_of(Head(200, "", reply.fields)).feed(reply.data + b"\n\n"):
         if event.data.strip() == DONE:
             continue
         try:
-            chunk = read_chunk(event.data, shape)
+            found.append(read_chunk(event.data, shape))
         except ChunkError:
             continue
-        found.append((chunk.raw, chunk.error))
     return found
 
 
-def _with_seen(
-    target: Target, facts: ServerFacts, events: list[tuple[dict[str, Any], str | None]]
-) -> dict[FactName, Fact]:
+def _with_seen(target: Target, facts: ServerFacts, chunks: Sequence[Chunk]) -> dict[FactName, Fact]:
     """The facts, and those that only an answer tells."""
-    seen = target.adapter.seen(event for event, _ in events)
+    seen = target.adapter.seen(chunk.raw for chunk in chunks)
     return {**seen, **{name: fact for name, fact in facts.facts.items() if fact.value is not None or name not in seen}}
 
 

@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from auditor.capture.asking import Target, merged
+from auditor.capture.asking import Target, chunks_of, merged
 from auditor.capture.sending import Reply, patiently, send
 from auditor.capture.stream import Flight
 from auditor.core.adapter import Question
-from auditor.core.counting.evidence import reader_of
 from auditor.core.plan.plan import Plan
 from auditor.core.plan.prompts import Message
 from auditor.core.validity.canaries import TOP, Canary, CanaryAnswer, Position, When
-from auditor.core.wire.chunks import DONE, ChunkError, read_chunk
-from auditor.core.wire.http1 import Head
 
 FIELDS: Mapping[str, object] = {"logprobs": True, "top_logprobs": TOP}
 """Asked of the chat API, where the server takes them."""
@@ -67,17 +64,10 @@ async def _try(
 
 def _answer(canary: Canary, when: When, target: Target, reply: Reply) -> CanaryAnswer:
     """The text and the log-probabilities of a stream."""
-    shape = target.route.shape()
     texts: list[str] = []
     positions: list[Position] = []
     finish = problem = None
-    for event in reader_of(Head(200, "", reply.fields)).feed(reply.data + b"\n\n"):
-        if event.data.strip() == DONE:
-            continue
-        try:
-            chunk = read_chunk(event.data, shape)
-        except ChunkError:
-            continue
+    for chunk in chunks_of(reply, target):
         texts.append(chunk.reasoning + chunk.text)
         finish, problem = chunk.finish_reason or finish, chunk.error or problem
         positions += _positions(chunk.raw)
