@@ -7,7 +7,7 @@ import click
 
 from auditor.cli.judge import reports_option
 from auditor.cli.options import database_option
-from auditor.cli.output import Output, json_option
+from auditor.cli.output import Output, json_option, write_page
 
 _EPILOG = """\b
 Examples:
@@ -72,18 +72,9 @@ def review(
     for line in terminal_of(made.review):
         output.say("\n".join(wrapped(line, rest="  ")))
     if out is not None:
-        _write(out, (folder / "report.html").read_bytes())
+        write_page(out, (folder / "report.html").read_text(encoding="utf-8"))
     output.say(f"Report: {folder / 'report.html'}")
     for words in made.passed[:_PASSED_SHOWN]:
         output.note(f"audit: passed over: {words}")
     output.document({"folder": str(folder), "passed_over": made.passed, **made.review.model_dump(mode="json")})
     return int(made.review.exit_code if case.reported.has_number else Exit.OK)
-
-
-def _write(path: Path, page: bytes) -> None:
-    from auditor.errors import AuditError
-
-    try:
-        path.write_bytes(page)
-    except (OSError, ValueError) as error:
-        raise AuditError(getattr(error, "strerror", None) or str(error), where=str(path)) from None
