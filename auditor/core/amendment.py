@@ -1,6 +1,6 @@
 """Replies, corrections and withdrawals: what was said of a verdict after it, each line bound to the one before."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import orjson
@@ -76,13 +76,9 @@ def amendments_of(run: RunFolder) -> tuple[Amendment, ...]:
     return read_amendments(run.read(AMENDMENTS), run.read(RUN), str(path))
 
 
-def status_of(amendments: Sequence[Amendment]) -> tuple[str, ...]:
-    """The words beside a verdict: `withdrawn`, `corrected`, `reply`, the gravest first."""
-    return words_of(one.kind for one in amendments)
-
-
 def words_of(kinds: Iterable[str]) -> tuple[str, ...]:
-    """The same, from the kinds alone."""
+    """The words beside a verdict, from the kinds of its amendments: `withdrawn`, `corrected`, `reply`, the gravest
+    first."""
     found = set(kinds)
     words = {"withdrawal": "withdrawn", "correction": "corrected", "reply": "reply"}
     return tuple(word for kind, word in words.items() if kind in found)

@@ -19,7 +19,6 @@ class Requests:
         self._current = ""
         self._busy: dict[str, int] = {}
         """Slots at work, and the most that were at work with each."""
-        self._sees_slots = False
 
     def add(self, entry: LogEntry) -> Iterator[Interval]:
         """Take one entry; gives a request when its last line, or the next request, has come."""
@@ -51,7 +50,6 @@ class Requests:
 
     def _slot(self, entry: LogEntry) -> Iterator[Interval]:
         if entry.kind == "launch":
-            self._sees_slots = True
             if len(self._busy) < _MOST_SLOTS:
                 self._busy[entry.source] = 0
             for source in self._busy:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from auditor.core.enginelogs.printed import Span, span
+from auditor.core.enginelogs.printed import Span
 from auditor.core.enginelogs.records import Interval
 
 
@@ -111,12 +111,3 @@ def _window(interval: Interval) -> Span | str | None:
 def exact(number: Span) -> bool:
     """Whether both bounds are the same."""
     return number.low == number.high
-
-
-def drafted_span(interval: Interval) -> Span | None:
-    """Length x drafted / k, the formula as people write it; None where a part is not printed."""
-    length, rate, width = interval.acceptance_length, interval.drafted_rate, len(interval.per_position)
-    if length is None or rate is None or not width:
-        return None
-    by = span(length)
-    return Span(by.low * rate.low / width, by.high * rate.high / width)

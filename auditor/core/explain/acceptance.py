@@ -10,12 +10,6 @@ tokens per verify step L, the bonus token included, are
 
 from auditor.core.claim.types import AcceptanceDefinition
 
-FORMULAS: dict[AcceptanceDefinition, str] = {
-    AcceptanceDefinition.PER_DRAFTED: "L = 1 + k a",
-    AcceptanceDefinition.PER_POSITION: "L = 1 + a + ... + a^k",
-    AcceptanceDefinition.WITH_BONUS: "L = (k + 1) a",
-}
-
 
 def length_of(acceptance: float, width: float, definition: AcceptanceDefinition) -> float | None:
     """Tokens per verify step; None where the definition does not allow it: a step gives its bonus token at least.

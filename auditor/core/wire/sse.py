@@ -23,8 +23,6 @@ class EventReader:
     def __init__(self) -> None:
         self.oversized = 0
         """Events longer than MAX_EVENT that were skipped."""
-        self.comments = 0
-        """Comment lines, such as keep-alives."""
         self._line = bytearray()
         self._after_cr = False
         self._data: list[bytes] = []
@@ -63,9 +61,7 @@ class EventReader:
         self._line.clear()
         if not line:
             self._end_event(events)
-        elif line.startswith(b":"):
-            self.comments += 1
-        else:
+        elif not line.startswith(b":"):  # a comment, such as a keep-alive
             field, _, value = line.partition(b":")
             value = value.removeprefix(b" ")
             if field == b"data":
