@@ -60,7 +60,7 @@ Exit codes:
 @click.option("--ignore-eos/--no-ignore-eos", default=True, help="Ask for full-length answers where possible.")
 @parts_options
 @click.option("--discriminate", metavar="RUN", help="Measure also what would part the rules that agree in RUN.")
-@click.option("--quick", is_flag=True, help="A look of about two minutes; the verdict says so.")
+@click.option("--quick", is_flag=True, help="A short look, with fewer and shorter answers; the verdict says so.")
 @click.option("--time-limit", type=click.IntRange(1), help="Seconds after which the replay stops and is judged.")
 @click.option("--stall-limit", type=click.IntRange(1), help="Seconds of silence that end an answer; 120 by default.")
 @click.option("--seed", type=click.IntRange(0), help="Seed of the nonces; random by default, noted in the plan.")
