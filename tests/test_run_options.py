@@ -34,21 +34,19 @@ def test_a_key_goes_to_no_server_that_only_the_claim_names(tmp_path: Path, serve
     assert not asked
 
 
+def quick_run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A short run of a small claim; everything that it writes is below the folder."""
+    claim = folder / "claim.yaml"
+    claim.write_text("schema: 1\nid: a\ntitle: a\nreported: {value: 100}\n")
+    short = ("--repeats", "1", "--quick", "--json", "--no-canaries")
+    places = ("--reports", str(folder / "r"), "--database", f"sqlite:///{folder / 'a.db'}")
+    return audit("run", str(claim), *words, *short, *places)
+
+
 @pytest.mark.local
 def test_llamacpp_tells_its_speculation_after_a_first_request(tmp_path: Path, local_ngram) -> None:
-    claim = tmp_path / "claim.yaml"
-    claim.write_text("schema: 1\nid: a\ntitle: a\nreported: {value: 100}\n")
-    words = ["--server", local_ngram.url, "--tokens", "8", "--repeats", "1", "--quick", "--json"]
-    done = audit(
-        "run",
-        str(claim),
-        *words,
-        "--no-canaries",
-        "--reports",
-        str(tmp_path / "r"),
-        "--database",
-        f"sqlite:///{tmp_path / 'a.db'}",
-    )
+    words = ["--server", local_ngram.url, "--tokens", "8"]
+    done = quick_run(tmp_path, *words)
     assert done.returncode == 4, done.stderr
     rows = {row["field"]: row for row in json.loads(done.stdout)["comparisons"]}
     assert rows["speculation"]["observed"] == "on"
@@ -69,23 +67,12 @@ def tokenizer_file(path: Path, *, by_word: bool) -> Path:
 
 @pytest.mark.local
 def test_the_text_is_counted_again_by_event_and_with_another_tokenizer(tmp_path: Path, local_plain) -> None:
-    claim = tmp_path / "claim.yaml"
-    claim.write_text("schema: 1\nid: a\ntitle: a\nreported: {value: 100}\n")
     words = [
-        *("--server", local_plain.url, "--tokens", "40", "--repeats", "1", "--quick", "--json"),
+        *("--server", local_plain.url, "--tokens", "40"),
         *("--tokenizer", str(tokenizer_file(tmp_path / "own.json", by_word=True))),
         *("--other-tokenizer", str(tokenizer_file(tmp_path / "other.json", by_word=False))),
     ]
-    done = audit(
-        "run",
-        str(claim),
-        *words,
-        "--no-canaries",
-        "--reports",
-        str(tmp_path / "r"),
-        "--database",
-        f"sqlite:///{tmp_path / 'a.db'}",
-    )
+    done = quick_run(tmp_path, *words)
     assert done.returncode == 4, done.stderr
     document = json.loads(done.stdout)
     values = {basis["id"]: basis["estimate"] for basis in document["bases"]}
