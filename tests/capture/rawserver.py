@@ -67,11 +67,11 @@ class Peer:
     async def send(self, *pieces: bytes, pause_s: float = 0.0) -> None:
         """Send each piece as a write of its own."""
         for piece in pieces:
+            self.sent += piece  # before the client can have it, and look here
             before = time.perf_counter_ns()
             self.writer.write(piece)
             await self.writer.drain()
             self.writes.append((before, time.perf_counter_ns(), piece))
-            self.sent += piece
             await asyncio.sleep(pause_s)
 
     async def gone(self) -> None:
